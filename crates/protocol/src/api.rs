@@ -1,0 +1,319 @@
+//! Bodies of the REST API that are not calls.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, value::RawValue};
+
+use crate::{
+    app::AppDetails,
+    device::Capabilities,
+    error::ErrorCode,
+    id::{CallId, UserId},
+    name::{PackageName, ToolName},
+    problem::Problem,
+};
+
+/// An error outside of calls: what was wrong, where, and what to do.
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ApiError {
+    /// A short code that programs can act on.
+    pub code: ApiErrorCode,
+    /// For people.
+    pub message: String,
+    /// Every place that is wrong, where a document was refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<Problem>,
+}
+
+/// Body of an error outside of calls.
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ApiErrorBody {
+    /// The error.
+    pub error: ApiError,
+}
+
+/// Codes of errors outside of calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ApiErrorCode {
+    /// The request is not well formed.
+    InvalidRequest,
+    /// Nobody in particular is asking.
+    Unauthorized,
+    /// Known, and not allowed.
+    Forbidden,
+    /// Not there, or not for this caller.
+    NotFound,
+    /// Already there, or changed meanwhile.
+    Conflict,
+    /// More than a bound allows.
+    TooLarge,
+    /// Too many requests.
+    RateLimited,
+    /// The server stops, or a part it needs is away.
+    Unavailable,
+    /// A fault of the server; the log says more.
+    Internal,
+}
+
+/// An app as the API shows it. Never a key, never a secret.
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AppSummary {
+    /// Its name.
+    pub package_name: PackageName,
+    /// What its developer says of it.
+    #[serde(flatten)]
+    pub details: AppDetails,
+    /// Who registered it.
+    pub owner: String,
+    /// Current version of its tools; 0 is none yet.
+    pub tools_version: u64,
+    /// How many tools it has.
+    pub tool_count: u64,
+    /// When it was registered, ISO 8601.
+    pub created_at: String,
+    /// When it was last changed, ISO 8601.
+    pub updated_at: String,
+}
+
+/// Answer to `POST /api/apps`: the only time that key and secret are shown.
+#[derive(Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AppCreated {
+    /// The app.
+    pub app: AppSummary,
+    /// The app shows it when it connects or calls. Keep it.
+    pub api_key: String,
+    /// With it the app checks that a call comes from this server. Keep it.
+    pub signing_secret: String,
+}
+
+/// Answer to a rotation of the key.
+#[derive(Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NewKey {
+    /// The new key; the old one is void.
+    pub api_key: String,
+}
+
+/// Answer to a rotation of the signing secret.
+#[derive(Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NewSecret {
+    /// The new secret; calls are signed with old and new until the app was told.
+    pub signing_secret: String,
+}
+
+/// Body of `POST /api/apps/{package}/tools`: the whole set.
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
+pub struct ToolSet {
+    /// Every tool of the app.
+    #[schemars(with = "Vec<Value>")]
+    pub tools: Vec<Box<RawValue>>,
+}
+
+/// One version of an app's tools.
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VersionSummary {
+    /// Counts from 1.
+    pub version: u64,
+    /// SHA-256 of the set.
+    pub hash: String,
+    /// When, ISO 8601.
+    pub created_at: String,
+    /// By whom.
+    pub created_by: String,
+    /// Whether it is the one in use.
+    pub current: bool,
+    /// How many tools it has.
+    pub tool_count: u64,
+}
+
+/// What changed between two versions.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct VersionDiff {
+    /// Tools that only the later one has.
+    pub added: Vec<String>,
+    /// Tools that only the earlier one has.
+    pub removed: Vec<String>,
+    /// Tools in both, with the members that differ.
+    pub changed: Vec<ToolDiff>,
+}
+
+/// What changed in one tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ToolDiff {
+    /// Its name.
+    pub name: String,
+    /// The members that differ: `description`, `inputSchema`.
+    pub fields: Vec<String>,
+}
+
+/// One installed app.
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InstallSummary {
+    /// Which app.
+    pub package_name: PackageName,
+    /// Since when, ISO 8601.
+    pub installed_at: String,
+    /// Whether it may call the tools of other apps for this user.
+    pub assistant: bool,
+}
+
+/// Body of `PUT /api/settings/tools/{name}`.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ToolSwitch {
+    /// Whether the tool may be seen and called.
+    pub enabled: bool,
+}
+
+/// One tool that the user has switched off.
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ToolSetting {
+    /// Which tool.
+    pub name: ToolName,
+    /// Whether it may be seen and called.
+    pub enabled: bool,
+}
+
+/// A hidden tool and why.
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct HiddenTool {
+    /// Which tool.
+    pub name: ToolName,
+    /// Why it is not in the list.
+    pub reason: String,
+}
+
+/// The states of an app in a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum AppState {
+    /// Not running.
+    Stopped,
+    /// Asked to start, not yet connected.
+    Starting,
+    /// Connected.
+    Running,
+    /// Asked to stop.
+    Stopping,
+    /// The socket broke; the app may come back by itself.
+    Lost,
+}
+
+/// One app in a session.
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunningApp {
+    /// Which app.
+    pub package_name: PackageName,
+    /// Its state.
+    pub state: AppState,
+    /// Whether a call started it, not the user.
+    pub woken: bool,
+    /// Whether it owns the screen.
+    pub foreground: bool,
+    /// What it listens to.
+    pub subscriptions: Vec<String>,
+}
+
+/// Answer to `GET /api/session`.
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionSummary {
+    /// Whose.
+    pub user_id: UserId,
+    /// Whether a device is connected now.
+    pub device_connected: bool,
+    /// What the device can do, if that is known.
+    pub capabilities: Option<Capabilities>,
+    /// The apps that run or are on their way.
+    pub apps: Vec<RunningApp>,
+}
+
+/// One call in the ledger.
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CallSummary {
+    /// Its id.
+    pub id: CallId,
+    /// For whom.
+    pub user_id: UserId,
+    /// Canonical name, or what the caller wrote where that is no tool.
+    pub tool: String,
+    /// Where the tool ran: `app`.
+    pub source: String,
+    /// Which door it came through: `rest`.
+    pub door: String,
+    /// Who made it: `user`, or `app:` and a package.
+    pub caller: String,
+    /// `OK`, or the error code.
+    pub outcome: String,
+    /// Whether the outcome was found under the caller's key, and nothing ran.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replayed: bool,
+    /// When it began, ISO 8601 with milliseconds.
+    pub started_at: String,
+    /// How long it took, in microseconds.
+    pub duration_us: u64,
+    /// How long each step took, in microseconds.
+    pub steps: StepTimes,
+    /// Bytes of the arguments.
+    pub bytes_in: u64,
+    /// Bytes of the result.
+    pub bytes_out: u64,
+    /// The trace it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<String>,
+}
+
+/// Microseconds of each step of a call; a step that was not reached is 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[expect(missing_docs, reason = "the names are the steps of the executor")]
+pub struct StepTimes {
+    pub find: u64,
+    pub validate: u64,
+    pub authorize: u64,
+    pub ready: u64,
+    pub invoke: u64,
+    pub check: u64,
+}
+
+/// A page of the ledger.
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CallPage {
+    /// Newest first.
+    pub calls: Vec<CallSummary>,
+    /// Give it as `before` for the next page; missing on the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// One row of `GET /api/usage`.
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UsageRow {
+    /// Which tool.
+    pub tool: String,
+    /// How many calls.
+    pub calls: u64,
+    /// How many of them failed.
+    pub errors: u64,
+    /// Their mean duration in microseconds.
+    pub mean_us: u64,
+}
+
+/// Answer to `GET /api/usage`.
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Usage {
+    /// One row a tool, most calls first.
+    pub tools: Vec<UsageRow>,
+}
+
+/// The text of an outcome in the ledger.
+pub fn outcome_text(code: Option<ErrorCode>) -> &'static str {
+    code.map_or("OK", ErrorCode::as_str)
+}

@@ -1,0 +1,280 @@
+//! A call: as callers send it, as apps receive it, and what apps send back.
+//!
+//! The body to an app carries both forms at once, the MCP-style one and the one of older SDKs, and both reply forms are
+//! understood, so apps of either generation answer.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, value::RawValue};
+
+use crate::{
+    id::{CallId, UserId},
+    result::ResultExtensions,
+};
+
+/// The reply with which an app says: I show the result myself, stay silent.
+pub const GIVE_APP_CONTROL_OF_TOOL_RESPONSE: &str = "GIVE_APP_CONTROL_OF_TOOL_RESPONSE";
+
+/// Content type of an answer in lines: progress lines, then one result line.
+pub const NDJSON: &str = "application/x-ndjson";
+/// What the platform asks an app for.
+pub const ACCEPT_FROM_APPS: &str = "application/x-ndjson, application/json";
+/// Header with the caller's idempotency key.
+pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// Longest idempotency key.
+pub const MAX_KEY_CHARS: usize = 255;
+
+/// Body of `POST /api/tools/execute`.
+#[derive(Debug, Deserialize)]
+pub struct ExecuteRequest<'a> {
+    /// Canonical name or alias.
+    #[serde(borrow)]
+    pub name: Cow<'a, str>,
+    /// The arguments, an object; missing is the same as empty.
+    #[serde(borrow, default)]
+    pub arguments: Option<&'a RawValue>,
+}
+
+/// Body of `POST {publicUrl}/tool`, both forms in one.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AppCall<'a> {
+    name: &'a str,
+    arguments: &'a RawValue,
+    context: AppCallContext<'a>,
+    tool_id: &'a str,
+    tool_parameters: &'a RawValue,
+    user_id: &'a str,
+    timestamp: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AppCallContext<'a> {
+    user_id: &'a str,
+    timestamp: &'a str,
+    activated_for_tool: bool,
+    call_id: &'a str,
+}
+
+/// Whether the app was started for this call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activation {
+    /// It ran before, or needs no start.
+    WasReady,
+    /// It was started for this call.
+    StartedForCall,
+}
+
+impl<'a> AppCall<'a> {
+    /// The body for one call. `arguments` is a JSON object, `timestamp` ISO 8601 in UTC.
+    pub fn new(
+        tool: &'a str,
+        arguments: &'a RawValue,
+        user: &'a UserId,
+        call: &'a CallId,
+        timestamp: &'a str,
+        activation: Activation,
+    ) -> Self {
+        let context = AppCallContext {
+            user_id: user.as_str(),
+            timestamp,
+            activated_for_tool: activation == Activation::StartedForCall,
+            call_id: call.as_str(),
+        };
+        Self {
+            name: tool,
+            arguments,
+            context,
+            tool_id: tool,
+            tool_parameters: arguments,
+            user_id: user.as_str(),
+            timestamp,
+        }
+    }
+}
+
+/// A call as an app reads it, in either form.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ReceivedCall {
+    name: Option<String>,
+    tool_id: Option<String>,
+    arguments: Option<Map<String, Value>>,
+    tool_parameters: Option<Map<String, Value>>,
+    context: Option<ReceivedContext>,
+    user_id: Option<String>,
+    timestamp: Option<Value>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ReceivedContext {
+    user_id: Option<String>,
+    timestamp: Option<Value>,
+    activated_for_tool: bool,
+    call_id: Option<String>,
+}
+
+/// A call with its two forms made one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// The tool's local name.
+    pub tool: String,
+    /// The arguments.
+    pub arguments: Map<String, Value>,
+    /// For whom.
+    pub user: UserId,
+    /// When, as the caller wrote it.
+    pub timestamp: String,
+    /// Whether the app was started for this call.
+    pub activated_for_tool: bool,
+    /// The call's id on the platform.
+    pub call: Option<CallId>,
+}
+
+/// The body is not a tool call; says which part is missing or wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a tool call: {0}")]
+pub struct NotACall(String);
+
+impl ToolCall {
+    /// Reads the body of `POST /tool` in either form.
+    pub fn read(body: &[u8]) -> Result<Self, NotACall> {
+        let call: ReceivedCall = serde_json::from_slice(body).map_err(|error| NotACall(error.to_string()))?;
+        let missing = |what: &str| NotACall(format!("`{what}` is missing"));
+        let context = call.context.unwrap_or_default();
+        let user = context.user_id.or(call.user_id).ok_or_else(|| missing("userId"))?;
+        let timestamp = match context.timestamp.or(call.timestamp) {
+            Some(Value::String(text)) => text,
+            Some(other) => other.to_string(),
+            None => String::new(),
+        };
+        Ok(Self {
+            tool: call.name.or(call.tool_id).ok_or_else(|| missing("name"))?,
+            arguments: call.arguments.or(call.tool_parameters).unwrap_or_default(),
+            user: user.parse().map_err(|error: crate::id::InvalidId| NotACall(error.to_string()))?,
+            timestamp,
+            activated_for_tool: context.activated_for_tool,
+            call: context.call_id.and_then(|id| id.parse().ok()),
+        })
+    }
+}
+
+/// What an app answers, both forms in one. Which fields are there decides which form it is.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AppReply<'a> {
+    /// New form: did it work?
+    #[serde(default)]
+    pub success: Option<bool>,
+    /// New form: text, object, or MCP content blocks.
+    #[serde(borrow, default)]
+    pub content: Option<&'a RawValue>,
+    /// New form: the structured result.
+    #[serde(borrow, default)]
+    pub structured_content: Option<&'a RawValue>,
+    /// New form: what failed.
+    #[serde(borrow, default)]
+    pub error: Option<&'a RawValue>,
+    /// New form: our extensions.
+    #[serde(default)]
+    pub mentra_extensions: Option<ResultExtensions>,
+    /// Old form: `success` or `error`.
+    #[serde(borrow, default)]
+    pub status: Option<Cow<'a, str>>,
+    /// Old form: the answer; `null` says that the app does not know the tool.
+    #[serde(borrow, default)]
+    pub reply: Option<&'a RawValue>,
+    /// Old form: what failed.
+    #[serde(borrow, default)]
+    pub message: Option<Cow<'a, str>>,
+}
+
+/// What failed, as an app says it.
+#[derive(Debug, Default, Deserialize)]
+pub struct AppError {
+    /// Its own code, or one of the platform's table.
+    #[serde(default)]
+    pub code: String,
+    /// What was wrong.
+    #[serde(default)]
+    pub message: String,
+}
+
+/// A line of an answer in lines, before the result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// How far, in the unit of `total`.
+    pub progress: f64,
+    /// How much there is, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<f64>,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// One line of an answer in lines.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum ReplyLine {
+    /// Still at work.
+    Progress(Progress),
+    /// The last line: the members of a reply stand beside `type`.
+    Result,
+    /// A line from a newer SDK.
+    #[serde(other)]
+    Unknown,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raw::to_raw;
+
+    fn body(activation: Activation) -> String {
+        let (user, call) = ("ada@example.com".parse().unwrap(), "c1".parse().unwrap());
+        let arguments = to_raw(&serde_json::json!({ "todo_item": "milk" }));
+        let time = "2026-01-02T03:04:05.678Z";
+        serde_json::to_string(&AppCall::new("add_todo", &arguments, &user, &call, time, activation)).unwrap()
+    }
+
+    #[test]
+    fn both_forms_travel_in_one_body() {
+        assert_eq!(
+            body(Activation::StartedForCall),
+            concat!(
+                r#"{"name":"add_todo","arguments":{"todo_item":"milk"},"context":{"userId":"ada@example.com","#,
+                r#""timestamp":"2026-01-02T03:04:05.678Z","activatedForTool":true,"callId":"c1"},"#,
+                r#""toolId":"add_todo","toolParameters":{"todo_item":"milk"},"userId":"ada@example.com","#,
+                r#""timestamp":"2026-01-02T03:04:05.678Z"}"#
+            )
+        );
+    }
+
+    #[test]
+    fn an_app_reads_either_form() {
+        let both = ToolCall::read(body(Activation::StartedForCall).as_bytes()).unwrap();
+        assert!(both.activated_for_tool);
+        let old = br#"{"toolId":"add_todo","toolParameters":{"todo_item":"milk"},"userId":"Ada@example.com","timestamp":5}"#;
+        let old = ToolCall::read(old).unwrap();
+        assert_eq!(
+            (old.tool.as_str(), old.user.as_str(), old.timestamp.as_str()),
+            ("add_todo", "ada@example.com", "5")
+        );
+        let new = br#"{"name":"a","arguments":{},"context":{"userId":"u","timestamp":"t","activatedForTool":false}}"#;
+        assert_eq!(ToolCall::read(new).unwrap().tool, "a");
+    }
+
+    #[test]
+    fn what_is_no_call_says_why() {
+        for (body, word) in
+            [("{}", "userId"), (r#"{"userId":"u"}"#, "name"), ("[]", "expected"), ("x", "expected")]
+        {
+            let error = ToolCall::read(body.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+}

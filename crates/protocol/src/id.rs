@@ -1,0 +1,118 @@
+//! Who and which: users, calls, app sessions.
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+use serde::{Deserialize, Serialize, de};
+
+use crate::name::{shown, text_type};
+
+/// Longest user id: the longest e-mail address.
+pub const MAX_USER_CHARS: usize = 254;
+
+/// A text that is no id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not {what}")]
+pub struct InvalidId {
+    text: String,
+    what: &'static str,
+}
+
+/// A user, usually an e-mail address. Lower-cased once, here; byte-identical everywhere after that, because apps match
+/// it exactly.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct UserId(Arc<str>);
+
+impl UserId {
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for UserId {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let text = text.trim();
+        let plain = |c: char| !c.is_control() && !c.is_whitespace();
+        if text.is_empty() || text.len() > MAX_USER_CHARS || !text.chars().all(plain) {
+            let what = "a user id: 1 to 254 characters without spaces, such as an e-mail address";
+            return Err(InvalidId { text: shown(text), what });
+        }
+        if text.chars().any(char::is_uppercase) {
+            return Ok(Self(text.to_lowercase().into()));
+        }
+        Ok(Self(text.into()))
+    }
+}
+
+/// Bounds and characters of the opaque ids below: visible ASCII, so that they fit headers and URLs.
+fn opaque(text: &str, what: &'static str) -> Result<Arc<str>, InvalidId> {
+    let visible = |b: u8| b.is_ascii_alphanumeric() || b"-_.:@+".contains(&b);
+    if text.is_empty() || text.len() > 512 || !text.bytes().all(visible) {
+        return Err(InvalidId { text: shown(text), what });
+    }
+    Ok(text.into())
+}
+
+/// One tool call, in the ledger, in logs and towards the app.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CallId(Arc<str>);
+
+impl CallId {
+    /// An id of 16 bytes, in hex.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(hex::encode(bytes).into())
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for CallId {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        opaque(text, "a call id").map(Self)
+    }
+}
+
+/// One run of an app for a user. Handed out by the platform, looked up in a table, never parsed.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AppSessionId(Arc<str>);
+
+impl AppSessionId {
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for AppSessionId {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        opaque(text, "an app session id").map(Self)
+    }
+}
+
+text_type!(UserId, CallId, AppSessionId);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_are_lower_cased_once() {
+        assert_eq!("Ada@Example.COM".parse::<UserId>().unwrap().as_str(), "ada@example.com");
+    }
+
+    #[test]
+    fn users_without_sense_are_refused() {
+        for text in ["", "  ", "a b", "a\nb", &"x".repeat(255)] {
+            assert!(text.parse::<UserId>().is_err(), "{text:?}");
+        }
+    }
+}

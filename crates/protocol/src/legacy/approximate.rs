@@ -1,0 +1,63 @@
+//! The nearest older form of a definition, for clients that know no other. What it cannot say is left out or said as
+//! text, so it is for showing, never for storing.
+
+use serde_json::Value;
+
+use super::{Parameter, ParameterType, ToolSchema};
+use crate::tool::ToolDefinition;
+
+impl ToolSchema {
+    /// The nearest older form of a definition.
+    pub fn approximate(definition: &ToolDefinition) -> Self {
+        let schema = &definition.input_schema;
+        let required = schema.get("required").and_then(Value::as_array);
+        let is_required =
+            |name: &str| required.is_some_and(|names| names.iter().any(|n| n.as_str() == Some(name)));
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let parameters = properties.into_iter().flatten();
+        let parameters =
+            parameters.map(|(name, property)| (name.clone(), nearest(property, is_required(name))));
+        let phrases = definition.extensions.activation_phrases.as_ref();
+        Self {
+            id: definition.name.clone(),
+            description: definition.description.clone(),
+            activation_phrases: phrases.map(|p| p.all().map(str::to_owned).collect()).unwrap_or_default(),
+            parameters: parameters.collect(),
+        }
+    }
+}
+
+fn nearest(property: &Value, required: bool) -> Parameter {
+    let kind = match property.get("type").and_then(Value::as_str) {
+        Some("number" | "integer") => ParameterType::Number,
+        Some("boolean") => ParameterType::Boolean,
+        _ => ParameterType::String,
+    };
+    let description = property.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let choices = property.get("enum").and_then(Value::as_array).cloned().unwrap_or_default();
+    Parameter { kind, description, choices, required }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::raw::to_raw;
+
+    #[test]
+    fn what_can_be_said_is_said() {
+        let definition = json!({
+            "name": "add", "description": "d", "mentraExtensions": { "activationPhrases": { "en": ["a"], "de": ["b"] } },
+            "inputSchema": { "type": "object", "required": ["n"], "properties": {
+                "n": { "type": "integer", "description": "how many" }, "deep": { "type": "object" } } },
+        });
+        let definition = ToolDefinition::read(&to_raw(&definition), "t").unwrap();
+        assert_eq!(
+            serde_json::to_value(ToolSchema::approximate(&definition)).unwrap(),
+            json!({ "id": "add", "description": "d", "activationPhrases": ["b", "a"], "parameters": {
+                "deep": { "type": "string", "description": "", "required": false },
+                "n": { "type": "number", "description": "how many", "required": true } } })
+        );
+    }
+}

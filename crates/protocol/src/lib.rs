@@ -1,0 +1,41 @@
+//! Words on the wire.
+//!
+//! Names, tool definitions, calls, results, error codes, device capabilities, session messages and the two legacy tool
+//! schemas. Types and pure functions only: no I/O, no clock, no randomness. Everything else in the workspace, and
+//! everybody who writes a peer, depends on this crate and on little more.
+//!
+//! | look for | in |
+//! | --- | --- |
+//! | `package:tool`, the alias | [`name`] |
+//! | users, calls, app sessions | [`id`] |
+//! | what a tool says of itself | [`tool`] |
+//! | a call on its way to an app, and what comes back | [`call`], [`result`] |
+//! | the error table | [`error`] |
+//! | apps as they are registered, and the REST bodies | [`app`], [`api`] |
+//! | glasses and what they can do | [`device`] |
+//! | sockets of apps and devices | [`session`], [`stream`] |
+//! | the forms before MCP | [`legacy`] |
+
+#![warn(missing_docs)]
+
+pub mod api;
+pub mod app;
+pub mod call;
+pub mod device;
+pub mod error;
+pub mod id;
+pub mod legacy;
+pub mod name;
+pub mod problem;
+pub mod raw;
+pub mod result;
+pub mod secret;
+pub mod session;
+pub mod stream;
+pub mod tool;
+pub mod trace;
+
+pub use error::ErrorCode;
+pub use id::{AppSessionId, CallId, UserId};
+pub use name::{Alias, InvalidName, LocalName, PackageName, ToolName, ToolRef};
+pub use problem::Problem;

@@ -1,0 +1,248 @@
+//! The result of a tool: a raw MCP `CallToolResult` plus our extensions, and its form over REST.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::{
+    error::WireError,
+    raw::{RawFields, to_raw},
+};
+
+/// `mentraExtensions` of a result.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ResultExtensions {
+    /// The app shows or speaks the answer itself; the assistant stays silent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub suppress_voice_response: bool,
+    /// What the user may want next.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suggested_follow_ups: Vec<String>,
+}
+
+impl ResultExtensions {
+    /// Whether there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A raw MCP `CallToolResult`, checked to be an object with a content list.
+#[derive(Debug, Clone)]
+pub struct McpResult(Box<RawValue>);
+
+/// The members of a result that we look at.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResultParts<'a> {
+    /// The content blocks.
+    #[serde(borrow, default)]
+    pub content: Vec<&'a RawValue>,
+    /// The structured content.
+    #[serde(borrow, default)]
+    pub structured_content: Option<&'a RawValue>,
+    /// Whether the tool failed and said so.
+    #[serde(default)]
+    pub is_error: bool,
+}
+
+#[derive(Deserialize, Serialize)]
+struct TextBlock<'a> {
+    r#type: &'a str,
+    #[serde(borrow)]
+    text: std::borrow::Cow<'a, str>,
+}
+
+impl McpResult {
+    /// A result of one text.
+    pub fn text(text: &str) -> Self {
+        Self::of(Some(to_raw(&[TextBlock { r#type: "text", text: text.into() }])), None)
+    }
+
+    /// A result that is structured and nothing else. Doors that need a text block make one.
+    pub fn structured(value: &RawValue) -> Self {
+        Self::of(None, Some(value.to_owned()))
+    }
+
+    /// A result of content blocks as they came, with structured content where there is some.
+    pub fn blocks(content: &RawValue, structured: Option<&RawValue>) -> Self {
+        Self::of(Some(content.to_owned()), structured.map(RawValue::to_owned))
+    }
+
+    /// With structured content beside what is there.
+    #[must_use]
+    pub fn with_structured(self, structured: &RawValue) -> Self {
+        match serde_json::from_str::<RawFields>(self.0.get()) {
+            Ok(mut fields) => {
+                fields.set("structuredContent", structured.to_owned());
+                Self(fields.to_raw())
+            }
+            Err(_) => self,
+        }
+    }
+
+    /// A result without content.
+    pub fn empty() -> Self {
+        Self::of(None, None)
+    }
+
+    /// A result as somebody else wrote it, if it is one.
+    pub fn from_raw(raw: Box<RawValue>) -> Option<Self> {
+        serde_json::from_str::<ResultParts<'_>>(raw.get()).ok()?;
+        Some(Self(raw))
+    }
+
+    fn of(content: Option<Box<RawValue>>, structured: Option<Box<RawValue>>) -> Self {
+        let mut fields = RawFields::default();
+        if let Some(structured) = structured {
+            fields.set("structuredContent", structured);
+        }
+        fields.set("content", content.unwrap_or_else(|| to_raw::<[u8]>(&[])));
+        Self(fields.to_raw())
+    }
+
+    /// The result as raw JSON.
+    pub fn raw(&self) -> &RawValue {
+        &self.0
+    }
+
+    /// The members that we look at.
+    pub fn parts(&self) -> ResultParts<'_> {
+        // Checked when it was made; an empty result is the honest reading of anything else.
+        serde_json::from_str(self.0.get()).unwrap_or(ResultParts {
+            content: Vec::new(),
+            structured_content: None,
+            is_error: false,
+        })
+    }
+
+    /// The text blocks joined, as the words of a failure.
+    pub fn all_text(&self) -> String {
+        let parts = self.parts();
+        let texts = parts.content.iter().filter_map(|block| text_of(block));
+        texts.map(|text| text.into_owned()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn text_of(block: &RawValue) -> Option<std::borrow::Cow<'_, str>> {
+    let block: TextBlock<'_> = serde_json::from_str(block.get()).ok()?;
+    (block.r#type == "text").then_some(block.text)
+}
+
+/// What a tool gave back.
+#[derive(Debug, Clone)]
+pub struct ToolResult {
+    /// The MCP result, raw.
+    pub mcp: McpResult,
+    /// What the assistant should know beside it.
+    pub extensions: ResultExtensions,
+}
+
+impl ToolResult {
+    /// A result without extensions.
+    pub fn plain(mcp: McpResult) -> Self {
+        Self { mcp, extensions: ResultExtensions::default() }
+    }
+}
+
+/// Body of an answer over REST.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RestResult<'a> {
+    /// Whether the tool ran and did not fail.
+    pub success: bool,
+    /// The string of a single text block, else the structured content, else the block list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub content: Option<RestContent<'a>>,
+    /// What went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<WireError>,
+    /// What the assistant should know beside it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mentra_extensions: Option<&'a ResultExtensions>,
+}
+
+/// The three forms of content over REST.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum RestContent<'a> {
+    /// The string of a single text block.
+    Text(std::borrow::Cow<'a, str>),
+    /// The structured content.
+    Structured(&'a RawValue),
+    /// The block list.
+    Blocks(Vec<&'a RawValue>),
+}
+
+impl<'a> RestResult<'a> {
+    /// A result that worked.
+    pub fn done(result: &'a ToolResult) -> Self {
+        let parts = result.mcp.parts();
+        let content = match (parts.content.as_slice(), parts.structured_content) {
+            ([block], _) if text_of(block).is_some() => text_of(block).map(RestContent::Text),
+            (_, Some(structured)) => Some(RestContent::Structured(structured)),
+            ([], None) => None,
+            (_, None) => Some(RestContent::Blocks(parts.content)),
+        };
+        let mentra_extensions = (!result.extensions.is_empty()).then_some(&result.extensions);
+        Self { success: true, content, error: None, mentra_extensions }
+    }
+
+    /// A call that failed.
+    pub fn failed(error: WireError) -> Self {
+        Self { success: false, content: None, error: Some(error), mentra_extensions: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn rest(mcp: McpResult) -> String {
+        serde_json::to_string(&RestResult::done(&ToolResult::plain(mcp))).unwrap()
+    }
+
+    #[test]
+    fn the_three_forms_of_content() {
+        assert_eq!(rest(McpResult::text("hi \"you\"")), r#"{"success":true,"content":"hi \"you\""}"#);
+        let object = to_raw(&json!({ "n": 1 }));
+        assert_eq!(rest(McpResult::structured(&object)), r#"{"success":true,"content":{"n":1}}"#);
+        let blocks: Box<RawValue> =
+            serde_json::from_str(r#"[{"type":"image","data":"AA==","mimeType":"image/png"}]"#).unwrap();
+        assert_eq!(
+            rest(McpResult::blocks(&blocks, None)),
+            r#"{"success":true,"content":[{"type":"image","data":"AA==","mimeType":"image/png"}]}"#
+        );
+        assert_eq!(rest(McpResult::empty()), r#"{"success":true}"#);
+    }
+
+    #[test]
+    fn one_text_beside_structured_content_is_the_text() {
+        let (blocks, object) =
+            (to_raw(&json!([{ "type": "text", "text": "one" }])), to_raw(&json!({ "n": 1 })));
+        assert_eq!(rest(McpResult::blocks(&blocks, Some(&object))), r#"{"success":true,"content":"one"}"#);
+    }
+
+    #[test]
+    fn a_foreign_result_stays_as_it_came() {
+        let text = r#"{"content":[],"x":{"a" :1},"isError":true}"#;
+        let result = McpResult::from_raw(serde_json::from_str(text).unwrap()).unwrap();
+        assert_eq!(result.raw().get(), text);
+        assert!(result.parts().is_error);
+        assert!(McpResult::from_raw(serde_json::from_str("[1]").unwrap()).is_none());
+        assert!(McpResult::from_raw(serde_json::from_str(r#"{"content":5}"#).unwrap()).is_none());
+    }
+
+    #[test]
+    fn extensions_show_only_what_is_said() {
+        let extensions = ResultExtensions { suppress_voice_response: true, suggested_follow_ups: vec![] };
+        let result = ToolResult { mcp: McpResult::empty(), extensions };
+        assert_eq!(
+            serde_json::to_string(&RestResult::done(&result)).unwrap(),
+            r#"{"success":true,"mentraExtensions":{"suppressVoiceResponse":true}}"#
+        );
+    }
+}

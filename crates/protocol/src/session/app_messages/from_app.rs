@@ -1,0 +1,260 @@
+//! What apps say.
+
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error, IgnoredAny, SeqAccess, Visitor},
+};
+use serde_json::{Value, value::RawValue};
+
+use crate::{
+    id::AppSessionId,
+    name::PackageName,
+    secret::Secret,
+    session::{
+        audio::{AudioPlayRequest, AudioStopRequest},
+        display::DisplayEvent,
+        message::{Fields, Malformed, Message, to_text},
+        time::read_timestamp,
+    },
+    stream::MAX_SUBSCRIPTIONS,
+};
+
+/// A message from an app.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FromApp {
+    /// The first message: who is there.
+    #[serde(rename = "tpa_connection_init")]
+    ConnectionInit(ConnectionInit),
+    /// The first message after a loss, in SDK 3; as good as an init for a session that is known.
+    Reconnect(Reconnect),
+    /// Everything that the app wants to hear.
+    SubscriptionUpdate(SubscriptionUpdate),
+    /// Show something.
+    DisplayEvent(DisplayEvent),
+    /// Play something.
+    AudioPlayRequest(AudioPlayRequest),
+    /// Be quiet.
+    AudioStopRequest(AudioStopRequest),
+    /// Take a picture.
+    PhotoRequest(PhotoRequest),
+    /// Say once where the user is.
+    LocationPollRequest(LocationPollRequest),
+    /// Switch a lamp.
+    RgbLedControl(RgbLedControl),
+    /// Send live video somewhere.
+    RtmpStreamRequest(Fields),
+    /// Stop it.
+    RtmpStreamStop(Fields),
+    /// Send live video by way of the platform.
+    ManagedStreamRequest(Fields),
+    /// Stop it.
+    ManagedStreamStop(Fields),
+    /// Say whether there is live video.
+    StreamStatusCheck(Fields),
+    /// Text for the dashboard.
+    DashboardContentUpdate(Fields),
+    /// Another mode of the dashboard.
+    DashboardModeChange(Fields),
+    /// Text of the system for the dashboard.
+    DashboardSystemUpdate(Fields),
+    /// Ask the user to set up a network.
+    RequestWifiSetup(WifiSetupRequest),
+    /// Do not start me again when this socket closes.
+    OwnershipRelease(OwnershipRelease),
+    /// Are you there? SDK 3 only.
+    Ping,
+    /// A message that we do not know.
+    #[serde(untagged)]
+    Unknown {
+        /// Its type, cut to a readable length.
+        #[serde(rename = "type")]
+        kind: String,
+    },
+}
+
+impl FromApp {
+    /// Reads a message.
+    pub fn read(text: &str) -> Result<Self, Malformed> {
+        let message = Message::read(text)?;
+        Ok(match message.kind() {
+            "tpa_connection_init" => Self::ConnectionInit(message.body()?),
+            "reconnect" => Self::Reconnect(message.body()?),
+            "subscription_update" => Self::SubscriptionUpdate(message.body()?),
+            "display_event" => Self::DisplayEvent(message.body()?),
+            "audio_play_request" => Self::AudioPlayRequest(message.body()?),
+            "audio_stop_request" => Self::AudioStopRequest(message.body()?),
+            "photo_request" => Self::PhotoRequest(message.body()?),
+            "location_poll_request" => Self::LocationPollRequest(message.body()?),
+            "rgb_led_control" => Self::RgbLedControl(message.body()?),
+            // SDK 3 leaves out `rtmp_`.
+            "rtmp_stream_request" | "stream_request" => Self::RtmpStreamRequest(message.body()?),
+            "rtmp_stream_stop" | "stream_stop" => Self::RtmpStreamStop(message.body()?),
+            "managed_stream_request" => Self::ManagedStreamRequest(message.body()?),
+            "managed_stream_stop" => Self::ManagedStreamStop(message.body()?),
+            "stream_status_check" => Self::StreamStatusCheck(message.body()?),
+            "dashboard_content_update" => Self::DashboardContentUpdate(message.body()?),
+            "dashboard_mode_change" => Self::DashboardModeChange(message.body()?),
+            "dashboard_system_update" => Self::DashboardSystemUpdate(message.body()?),
+            "request_wifi_setup" => Self::RequestWifiSetup(message.body()?),
+            "ownership_release" => Self::OwnershipRelease(message.body()?),
+            "ping" => Self::Ping,
+            _ => Self::Unknown { kind: message.unknown_kind() },
+        })
+    }
+
+    /// The message as an app sends it. The first message says by itself who is there; all others get it from `sender`.
+    pub fn to_text(&self, sender: &Sender, timestamp: &str) -> String {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Sent<'a> {
+            #[serde(flatten)]
+            message: &'a FromApp,
+            package_name: &'a PackageName,
+            session_id: &'a AppSessionId,
+            timestamp: &'a str,
+        }
+        match self {
+            Self::ConnectionInit(_) | Self::Reconnect(_) | Self::Ping => to_text(self),
+            _ => to_text(&Sent {
+                message: self,
+                package_name: &sender.package_name,
+                session_id: &sender.session_id,
+                timestamp,
+            }),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for FromApp {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::read(Box::<RawValue>::deserialize(from)?.get()).map_err(D::Error::custom)
+    }
+}
+
+/// What an app says of itself in every message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sender {
+    /// Which app.
+    pub package_name: PackageName,
+    /// Which session.
+    pub session_id: AppSessionId,
+}
+
+/// The first message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionInit {
+    /// The session from the webhook. SDK 3 leaves it out and names the user in a header.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<AppSessionId>,
+    /// Which app.
+    pub package_name: PackageName,
+    /// Its key.
+    pub api_key: Secret,
+    /// The version of its SDK, from 3 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sdk_version: Option<String>,
+    /// When.
+    #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+}
+
+/// The first message after a loss, in SDK 3. App and key stand in headers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reconnect {
+    /// The session that was lost.
+    pub session_id: AppSessionId,
+    /// The version of the SDK.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sdk_version: Option<String>,
+}
+
+/// Everything that the app wants to hear; replaces what it wanted before.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubscriptionUpdate {
+    /// Texts, or `{stream, rate}`; for [`SubscriptionSet::read`](crate::stream::SubscriptionSet::read). One more than may
+    /// be taken is kept, so that the set can tell; the rest of a longer list is not.
+    #[serde(deserialize_with = "read_bounded")]
+    pub subscriptions: Vec<Value>,
+}
+
+/// Take a picture.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PhotoRequest {
+    /// Comes back with the picture.
+    pub request_id: String,
+    /// Size, compression and where to, as it came.
+    #[serde(flatten)]
+    pub rest: Fields,
+}
+
+/// Say once where the user is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LocationPollRequest {
+    /// Comes back with the location.
+    pub correlation_id: String,
+    /// `realtime`, `hundredMeters`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<String>,
+}
+
+/// Switch a lamp.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RgbLedControl {
+    /// Comes back in the response.
+    pub request_id: String,
+    /// Action, colour and times, as it came.
+    #[serde(flatten)]
+    pub rest: Fields,
+}
+
+/// Ask the user to set up a network.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WifiSetupRequest {
+    /// What for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Do not start me again when this socket closes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnershipRelease {
+    /// `switching_clouds`, `clean_shutdown` or `user_logout`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Reads a list without letting its length decide how much memory it takes.
+fn read_bounded<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Value>, D::Error> {
+    struct Bounded;
+    impl<'de> Visitor<'de> for Bounded {
+        type Value = Vec<Value>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<Value>, A::Error> {
+            let mut kept = Vec::new();
+            while kept.len() <= MAX_SUBSCRIPTIONS {
+                match list.next_element()? {
+                    Some(entry) => kept.push(entry),
+                    None => return Ok(kept),
+                }
+            }
+            while list.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(kept)
+        }
+    }
+    from.deserialize_seq(Bounded)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,307 @@
+//! What apps hear.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde_json::{Map, Value, value::RawValue};
+
+use crate::{
+    device::Capabilities,
+    id::{AppSessionId, UserId},
+    name::PackageName,
+    session::{
+        audio::AudioPlayResponse,
+        device_state::DeviceState,
+        message::{Fields, Malformed, Message, to_text},
+        time::{read_millis, read_timestamp},
+        webhook::StopReason,
+    },
+    stream::{Permission, Subscription, required_permission},
+};
+
+/// A message to an app.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ToApp {
+    /// The answer to the first message. Nothing in it is needed, but it must come.
+    #[serde(rename = "tpa_connection_ack")]
+    ConnectionAck(Box<ConnectionAck>),
+    /// The app is refused.
+    #[serde(rename = "tpa_connection_error")]
+    ConnectionError(ConnectionError),
+    /// The answer to `reconnect`, in SDK 3.
+    ReconnectAck(Box<ConnectionAck>),
+    /// The session is over, in SDK 3.
+    ReconnectRejected(ReconnectRejected),
+    /// Wait a little, in SDK 3.
+    ReconnectDeferred(ReconnectDeferred),
+    /// Something happened.
+    DataStream(DataStream),
+    /// The app is stopped; the socket closes next.
+    AppStopped(AppStopped),
+    /// The user changed settings of the app.
+    SettingsUpdate(SettingsUpdate),
+    /// The user changed settings of the platform.
+    #[serde(rename = "augmentos_settings_update")]
+    SystemSettingsUpdate(SystemSettingsUpdate),
+    /// Other glasses, or none.
+    CapabilitiesUpdate(CapabilitiesUpdate),
+    /// The state of the glasses.
+    DeviceStateUpdate(DeviceStateUpdate),
+    /// Subscriptions were dropped.
+    PermissionError(PermissionError),
+    /// The sound was played.
+    AudioPlayResponse(AudioPlayResponse),
+    /// The picture was taken.
+    PhotoResponse(Fields),
+    /// The lamp was switched.
+    RgbLedControlResponse(Fields),
+    /// How the live video is.
+    RtmpStreamStatus(Fields),
+    /// How the live video is.
+    ManagedStreamStatus(Fields),
+    /// Whether there is live video.
+    StreamStatusCheckResponse(Fields),
+    /// Another mode of the dashboard.
+    DashboardModeChanged(Fields),
+    /// The dashboard stays, or does not.
+    DashboardAlwaysOnChanged(Fields),
+    /// Anything between platform and app.
+    CustomMessage(CustomMessage),
+    /// I am there. SDK 3 only.
+    Pong,
+    /// A message that we do not know.
+    #[serde(untagged)]
+    Unknown {
+        /// Its type, cut to a readable length.
+        #[serde(rename = "type")]
+        kind: String,
+    },
+}
+
+impl ToApp {
+    /// Reads a message, on the side of the app.
+    pub fn read(text: &str) -> Result<Self, Malformed> {
+        let message = Message::read(text)?;
+        Ok(match message.kind() {
+            "tpa_connection_ack" => Self::ConnectionAck(message.body()?),
+            "tpa_connection_error" | "connection_error" => Self::ConnectionError(message.body()?),
+            "reconnect_ack" => Self::ReconnectAck(message.body()?),
+            "reconnect_rejected" => Self::ReconnectRejected(message.body()?),
+            "reconnect_deferred" => Self::ReconnectDeferred(message.body()?),
+            "data_stream" => Self::DataStream(message.body()?),
+            "app_stopped" => Self::AppStopped(message.body()?),
+            "settings_update" => Self::SettingsUpdate(message.body()?),
+            "augmentos_settings_update" => Self::SystemSettingsUpdate(message.body()?),
+            "capabilities_update" => Self::CapabilitiesUpdate(message.body()?),
+            "device_state_update" => Self::DeviceStateUpdate(message.body()?),
+            "permission_error" => Self::PermissionError(message.body()?),
+            "audio_play_response" => Self::AudioPlayResponse(message.body()?),
+            "photo_response" => Self::PhotoResponse(message.body()?),
+            "rgb_led_control_response" => Self::RgbLedControlResponse(message.body()?),
+            "rtmp_stream_status" => Self::RtmpStreamStatus(message.body()?),
+            "managed_stream_status" => Self::ManagedStreamStatus(message.body()?),
+            "stream_status_check_response" => Self::StreamStatusCheckResponse(message.body()?),
+            "dashboard_mode_changed" => Self::DashboardModeChanged(message.body()?),
+            "dashboard_always_on_changed" => Self::DashboardAlwaysOnChanged(message.body()?),
+            "custom_message" => Self::CustomMessage(message.body()?),
+            "pong" => Self::Pong,
+            _ => Self::Unknown { kind: message.unknown_kind() },
+        })
+    }
+
+    /// The message as it goes over the socket.
+    pub fn to_text(&self) -> String {
+        to_text(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ToApp {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::read(Box::<RawValue>::deserialize(from)?.get()).map_err(D::Error::custom)
+    }
+}
+
+/// The answer to the first message.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionAck {
+    /// Which session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<AppSessionId>,
+    /// For whom.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<UserId>,
+    /// The settings of the app with the user's values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Vec<Value>>,
+    /// The settings of the platform.
+    #[serde(rename = "mentraosSettings", default, skip_serializing_if = "Option::is_none")]
+    pub system_settings: Option<Map<String, Value>>,
+    /// What the glasses can do, if there are any that we know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<Arc<Capabilities>>,
+    /// What the app listens to already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subscriptions: Option<Vec<Value>>,
+    /// When.
+    #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+}
+
+/// The app is refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectionError {
+    /// `INVALID_API_KEY`, `SESSION_NOT_FOUND`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// For people.
+    #[serde(default)]
+    pub message: String,
+    /// When.
+    #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+}
+
+/// The session is over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReconnectRejected {
+    /// `SESSION_NOT_FOUND`, `SESSION_STOPPED`, `SESSION_EXPIRED`, `NOT_RUNNING` or `BOOT_TIMEOUT`.
+    pub code: String,
+    /// For people.
+    #[serde(default)]
+    pub message: String,
+}
+
+/// Wait a little.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReconnectDeferred {
+    /// `BOOTING` or `AWAITING_APP_RESTORE`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// For people.
+    #[serde(default)]
+    pub message: String,
+    /// How long at most.
+    #[serde(default, deserialize_with = "read_millis", skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// Something happened.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DataStream {
+    /// Which session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// The app's own subscription, character for character.
+    pub stream_type: String,
+    /// What happened.
+    pub data: Box<RawValue>,
+    /// When.
+    #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+}
+
+/// The app is stopped.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppStopped {
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<StopReason>,
+    /// When.
+    #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+}
+
+/// The user changed settings of the app.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SettingsUpdate {
+    /// Which app.
+    pub package_name: PackageName,
+    /// All of its settings.
+    pub settings: Vec<Value>,
+}
+
+/// The user changed settings of the platform.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SystemSettingsUpdate {
+    /// All of them.
+    pub settings: Map<String, Value>,
+}
+
+/// Other glasses, or none.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CapabilitiesUpdate {
+    /// What they can do, if we know.
+    #[serde(default)]
+    pub capabilities: Option<Arc<Capabilities>>,
+    /// Which model.
+    #[serde(default)]
+    pub model_name: Option<String>,
+}
+
+/// The state of the glasses.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceStateUpdate {
+    /// What has changed, or everything.
+    pub state: DeviceState,
+    /// Whether it is everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_snapshot: Option<bool>,
+    /// When.
+    #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+}
+
+/// Subscriptions were dropped.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermissionError {
+    /// For people.
+    pub message: String,
+    /// Each of them.
+    #[serde(default)]
+    pub details: Vec<PermissionErrorDetail>,
+}
+
+/// One dropped subscription.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionErrorDetail {
+    /// The app's own subscription.
+    pub stream: String,
+    /// What it must declare.
+    pub required_permission: String,
+    /// For people.
+    pub message: String,
+}
+
+impl PermissionErrorDetail {
+    /// Says why a subscription was dropped. A subscription that needs nothing was not dropped for that.
+    pub fn of(dropped: &Subscription) -> Option<Self> {
+        let permission = required_permission(dropped.kind()).map(Permission::as_str)?;
+        Some(Self {
+            stream: dropped.as_str().to_owned(),
+            required_permission: permission.to_owned(),
+            message: format!(
+                "declare the permission {permission} in the app's registration to hear this stream"
+            ),
+        })
+    }
+}
+
+/// Anything between platform and app.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CustomMessage {
+    /// What it is about.
+    pub action: String,
+    /// What it says.
+    pub payload: Box<RawValue>,
+}
+
+#[cfg(test)]
+mod tests;

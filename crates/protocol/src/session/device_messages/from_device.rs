@@ -1,0 +1,257 @@
+//! What devices say.
+
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde_json::value::RawValue;
+
+use super::device_event::DeviceEvent;
+use crate::{
+    device::Capabilities,
+    name::PackageName,
+    session::{
+        audio::AudioPlayResponse,
+        message::{Fields, Malformed, Message, to_text},
+        speech::LocalTranscription,
+    },
+    stream::{Event, StreamKind},
+};
+
+/// A message from a device.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FromDevice {
+    /// I am there. Not needed; answered by another ack.
+    ConnectionInit(Fields),
+    /// Are you there?
+    Ping,
+    /// Start an app.
+    StartApp(AppOrder),
+    /// Stop an app.
+    StopApp(AppOrder),
+    /// Glasses came or went.
+    GlassesConnectionState(GlassesConnection),
+    /// What the glasses can do, where the device knows it better than our table. An extension of ours.
+    DeviceProfile(Box<DeviceProfile>),
+    /// Words that the device itself has recognised.
+    LocalTranscription(LocalTranscription),
+    /// The sound was played.
+    AudioPlayResponse(AudioPlayResponse),
+    /// The picture was taken.
+    PhotoResponse(Fields),
+    /// The lamp was switched.
+    RgbLedControlResponse(Fields),
+    /// How the live video is.
+    RtmpStreamStatus(Fields),
+    /// The live video goes on.
+    KeepAliveAck(Fields),
+    /// Where sound over UDP comes from.
+    UdpRegister(Fields),
+    /// What the phone itself wants to hear.
+    PhoneSubscriptionUpdate(Fields),
+    /// Something happened that goes to whoever listens.
+    #[serde(untagged)]
+    Event(DeviceEvent),
+    /// A message that we do not know.
+    #[serde(untagged)]
+    Unknown {
+        /// Its type, cut to a readable length.
+        #[serde(rename = "type")]
+        kind: String,
+    },
+}
+
+impl FromDevice {
+    /// Reads a message.
+    pub fn read(text: &str) -> Result<Self, Malformed> {
+        let message = Message::read(text)?;
+        Ok(match message.kind() {
+            "connection_init" => Self::ConnectionInit(message.body()?),
+            "ping" => Self::Ping,
+            "start_app" => Self::StartApp(message.body()?),
+            "stop_app" => Self::StopApp(message.body()?),
+            "glasses_connection_state" => Self::GlassesConnectionState(message.body()?),
+            "device_profile" => Self::DeviceProfile(message.body()?),
+            "local_transcription" => Self::LocalTranscription(message.body()?),
+            "audio_play_response" => Self::AudioPlayResponse(message.body()?),
+            "photo_response" => Self::PhotoResponse(message.body()?),
+            "rgb_led_control_response" => Self::RgbLedControlResponse(message.body()?),
+            // SDK 3 leaves out `rtmp_`.
+            "rtmp_stream_status" | "stream_status" => Self::RtmpStreamStatus(message.body()?),
+            "keep_alive_ack" => Self::KeepAliveAck(message.body()?),
+            "udp_register" => Self::UdpRegister(message.body()?),
+            "phone_subscription_update" => Self::PhoneSubscriptionUpdate(message.body()?),
+            _ => match DeviceEvent::read(&message)? {
+                Some(event) => Self::Event(event),
+                None => Self::Unknown { kind: message.unknown_kind() },
+            },
+        })
+    }
+
+    /// The event that subscriptions look at, where apps may listen to such a message. Its data is the message itself.
+    pub fn event(&self) -> Option<Event> {
+        match self {
+            Self::Event(event) => Some(event.event.clone()),
+            Self::GlassesConnectionState(_) => Some(Event::Plain(StreamKind::GlassesConnectionState)),
+            Self::LocalTranscription(heard) => Some(heard.event()),
+            Self::RtmpStreamStatus(_) => Some(Event::Plain(StreamKind::RtmpStreamStatus)),
+            Self::ConnectionInit(_)
+            | Self::Ping
+            | Self::StartApp(_)
+            | Self::StopApp(_)
+            | Self::DeviceProfile(_)
+            | Self::AudioPlayResponse(_)
+            | Self::PhotoResponse(_)
+            | Self::RgbLedControlResponse(_)
+            | Self::KeepAliveAck(_)
+            | Self::UdpRegister(_)
+            | Self::PhoneSubscriptionUpdate(_)
+            | Self::Unknown { .. } => None,
+        }
+    }
+
+    /// The message as it goes over the socket.
+    pub fn to_text(&self) -> String {
+        to_text(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for FromDevice {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::read(Box::<RawValue>::deserialize(from)?.get()).map_err(D::Error::custom)
+    }
+}
+
+/// Start or stop an app.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AppOrder {
+    /// Which app.
+    pub package_name: PackageName,
+}
+
+/// Whether there are glasses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum GlassesStatus {
+    /// They came.
+    Connected,
+    /// They came back.
+    Reconnected,
+    /// They went. A status that we do not know counts as this one.
+    #[serde(other)]
+    Disconnected,
+}
+
+/// Glasses came or went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GlassesConnection {
+    /// Which model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_name: Option<String>,
+    /// Whether they are there.
+    pub status: GlassesStatus,
+    /// Their network and what else there is, as it came.
+    #[serde(flatten)]
+    pub rest: Fields,
+}
+
+/// What the glasses can do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceProfile {
+    /// Which model.
+    pub model_name: String,
+    /// What it can do.
+    pub capabilities: Capabilities,
+}
+
+impl DeviceProfile {
+    /// The profile under the name that the device gave.
+    pub fn into_capabilities(self) -> Capabilities {
+        Capabilities { model_name: self.model_name, ..self.capabilities }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::device::profile;
+
+    #[test]
+    fn every_type_is_written_as_it_is_read() {
+        for message in [
+            json!({ "type": "connection_init", "coreToken": "t" }),
+            json!({ "type": "ping" }),
+            json!({ "type": "start_app", "packageName": "com.example.todo" }),
+            json!({ "type": "stop_app", "packageName": "com.example.todo" }),
+            json!({ "type": "glasses_connection_state", "modelName": "Even Realities G1", "status": "CONNECTED", "wifi": { "connected": true, "ssid": "home" } }),
+            json!({ "type": "device_profile", "modelName": "Mine", "capabilities": *profile("Mentra Live").unwrap() }),
+            json!({ "type": "local_transcription", "text": "hello", "isFinal": true, "transcribeLanguage": "de-DE", "startTime": 0, "endTime": 900, "speakerId": "1", "provider": "sherpa" }),
+            json!({ "type": "audio_play_response", "requestId": "a", "success": false, "error": "no speaker" }),
+            json!({ "type": "photo_response", "requestId": "p" }),
+            json!({ "type": "rgb_led_control_response", "requestId": "l", "success": true }),
+            json!({ "type": "rtmp_stream_status", "status": "active" }),
+            json!({ "type": "keep_alive_ack", "ackId": "k" }),
+            json!({ "type": "udp_register", "userIdHash": 3_735_928_559_u32 }),
+            json!({ "type": "phone_subscription_update", "subscriptions": [] }),
+            json!({ "type": "touch_event", "device_model": "G2", "gesture_name": "single_tap" }),
+            json!({ "type": "phone_notification", "notificationId": "n", "app": "Mail", "title": "t", "content": "c", "priority": "high" }),
+            json!({ "type": "calendar_event", "eventId": "e", "title": "t", "dtStart": "a", "dtEnd": "b", "timezone": "UTC", "timeStamp": "c" }),
+            json!({ "type": "vad" }),
+        ] {
+            let read = FromDevice::read(&message.to_string()).unwrap();
+            assert_eq!(serde_json::to_value(&read).unwrap(), message);
+            assert_eq!(matches!(read, FromDevice::Unknown { .. }), message["type"] == "vad", "{message}");
+            assert_eq!(serde_json::from_value::<FromDevice>(message).unwrap().to_text(), read.to_text());
+        }
+    }
+
+    #[test]
+    fn what_apps_listen_to_is_an_event() {
+        let event = |text: &str| FromDevice::read(text).unwrap().event();
+        assert_eq!(
+            event(r#"{"type":"local_transcription","text":"x"}"#),
+            Some(Event::Transcription { language: "en-US".to_owned() })
+        );
+        assert_eq!(
+            event(r#"{"type":"glasses_connection_state","status":"CONNECTED"}"#),
+            Some(Event::Plain(StreamKind::GlassesConnectionState))
+        );
+        assert_eq!(event(r#"{"type":"VAD","status":"true"}"#), Some(Event::Plain(StreamKind::Vad)));
+        assert_eq!(event(r#"{"type":"ping"}"#), None);
+    }
+
+    #[test]
+    fn odd_states_count_as_gone() {
+        let FromDevice::GlassesConnectionState(state) =
+            FromDevice::read(r#"{"type":"glasses_connection_state","modelName":null,"status":"SEARCHING"}"#)
+                .unwrap()
+        else {
+            panic!()
+        };
+        assert_eq!((state.status, state.model_name), (GlassesStatus::Disconnected, None));
+    }
+
+    #[test]
+    fn a_profile_carries_the_name_that_the_device_gave() {
+        let text = r#"{"type":"device_profile","modelName":"Mine","capabilities":{"hasSpeaker":true}}"#;
+        let FromDevice::DeviceProfile(profile) = FromDevice::read(text).unwrap() else { panic!() };
+        let capabilities = profile.into_capabilities();
+        assert_eq!((capabilities.model_name.as_str(), capabilities.has_speaker), ("Mine", true));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let told = |text: &str| FromDevice::read(text).unwrap_err().to_string();
+        assert!(told(r#"{"type":"touch_event"}"#).contains("missing field `gesture_name`"));
+        assert!(
+            told(r#"{"type":"start_app","packageName":"A B"}"#).starts_with("`start_app`, packageName: ")
+        );
+        assert!(
+            told(r#"{"type":"device_profile","modelName":"x","capabilities":{"display":{"count":"two"}}}"#)
+                .starts_with("`device_profile`, capabilities.display.count: ")
+        );
+    }
+}

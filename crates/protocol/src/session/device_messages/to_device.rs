@@ -1,0 +1,288 @@
+//! What devices hear.
+
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde_json::value::RawValue;
+
+use crate::{
+    name::PackageName,
+    session::{
+        app_messages::DataStream,
+        audio::{DeviceAudioPlayRequest, DeviceAudioStopRequest},
+        display::{Layout, View},
+        message::{Fields, Malformed, Message, to_text},
+        time::{read_millis, read_timestamp},
+    },
+};
+
+/// A message to a device.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ToDevice {
+    /// The socket is open.
+    ConnectionAck(DeviceConnectionAck),
+    /// The device is refused.
+    ConnectionError(Refusal),
+    /// The token is not good.
+    AuthError(Refusal),
+    /// I am there.
+    Pong,
+    /// Show something.
+    DisplayEvent(DeviceDisplay),
+    /// The list of apps has changed; read it again.
+    AppStateChange(AppStateChange),
+    /// An app has started.
+    AppStarted(AppNotice),
+    /// An app has stopped.
+    AppStopped(AppNotice),
+    /// Listen, or do not.
+    MicrophoneStateChange(MicrophoneStateChange),
+    /// Play something.
+    AudioPlayRequest(DeviceAudioPlayRequest),
+    /// Be quiet.
+    AudioStopRequest(DeviceAudioStopRequest),
+    /// Take a picture.
+    PhotoRequest(Fields),
+    /// Switch a lamp.
+    RgbLedControl(Fields),
+    /// Send live video.
+    StartStream(Fields),
+    /// Stop it.
+    StopStream(Fields),
+    /// Ask the user to set up a network.
+    ShowWifiSetup(WifiSetup),
+    /// How often and how exactly to say where the user is.
+    SetLocationTier(LocationTier),
+    /// Say once where the user is.
+    RequestSingleLocation(LocationRequest),
+    /// Sound over UDP arrives.
+    UdpPingAck,
+    /// Something happened, for apps on the phone itself.
+    DataStream(DataStream),
+    /// A message that we do not know.
+    #[serde(untagged)]
+    Unknown {
+        /// Its type, cut to a readable length.
+        #[serde(rename = "type")]
+        kind: String,
+    },
+}
+
+impl ToDevice {
+    /// Reads a message, on the side of the device.
+    pub fn read(text: &str) -> Result<Self, Malformed> {
+        let message = Message::read(text)?;
+        Ok(match message.kind() {
+            "connection_ack" => Self::ConnectionAck(message.body()?),
+            "connection_error" => Self::ConnectionError(message.body()?),
+            "auth_error" => Self::AuthError(message.body()?),
+            "pong" => Self::Pong,
+            "display_event" => Self::DisplayEvent(message.body()?),
+            "app_state_change" => Self::AppStateChange(message.body()?),
+            "app_started" => Self::AppStarted(message.body()?),
+            "app_stopped" => Self::AppStopped(message.body()?),
+            "microphone_state_change" => Self::MicrophoneStateChange(message.body()?),
+            "audio_play_request" => Self::AudioPlayRequest(message.body()?),
+            "audio_stop_request" => Self::AudioStopRequest(message.body()?),
+            "photo_request" => Self::PhotoRequest(message.body()?),
+            "rgb_led_control" => Self::RgbLedControl(message.body()?),
+            "start_stream" => Self::StartStream(message.body()?),
+            "stop_stream" => Self::StopStream(message.body()?),
+            "show_wifi_setup" => Self::ShowWifiSetup(message.body()?),
+            "set_location_tier" => Self::SetLocationTier(message.body()?),
+            "request_single_location" => Self::RequestSingleLocation(message.body()?),
+            "udp_ping_ack" => Self::UdpPingAck,
+            "data_stream" => Self::DataStream(message.body()?),
+            _ => Self::Unknown { kind: message.unknown_kind() },
+        })
+    }
+
+    /// The message as it goes over the socket.
+    pub fn to_text(&self) -> String {
+        to_text(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ToDevice {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::read(Box::<RawValue>::deserialize(from)?.get()).map_err(D::Error::custom)
+    }
+}
+
+/// The socket is open.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceConnectionAck {
+    /// The session; the user's id, for phones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// Which installation of the platform.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub env: Option<String>,
+    /// When.
+    #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+}
+
+/// The device is refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// A short code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// For people.
+    #[serde(default)]
+    pub message: String,
+}
+
+/// Show something. Phones ignore it without a `view`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceDisplay {
+    /// Which app.
+    pub package_name: PackageName,
+    /// Where.
+    #[serde(default)]
+    pub view: View,
+    /// What.
+    pub layout: Layout,
+    /// For how long, in milliseconds.
+    #[serde(default, deserialize_with = "read_millis", skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// When.
+    #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+}
+
+/// The list of apps has changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppStateChange {
+    /// When.
+    #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+}
+
+/// An app has started or stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AppNotice {
+    /// Which app.
+    pub package_name: PackageName,
+    /// When.
+    #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+}
+
+/// Listen, or do not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MicrophoneStateChange {
+    /// Whether to listen.
+    pub is_microphone_enabled: bool,
+    /// What to send: `pcm`, `transcription`, `pcm_or_transcription`.
+    #[serde(default)]
+    pub required_data: Vec<String>,
+    /// Whether to send silence as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bypass_vad: Option<bool>,
+}
+
+/// Ask the user to set up a network.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WifiSetup {
+    /// What for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Which app asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app_package_name: Option<PackageName>,
+}
+
+/// How often and how exactly to say where the user is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LocationTier {
+    /// `realtime`, `high`, `standard`, `tenMeters`, `hundredMeters`, `kilometer`, `threeKilometers` or `reduced`.
+    pub tier: String,
+}
+
+/// Say once where the user is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LocationRequest {
+    /// Comes back with the location.
+    pub correlation_id: String,
+    /// As in [`LocationTier`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_type_is_written_as_it_is_read() {
+        for message in [
+            json!({ "type": "connection_ack", "sessionId": "ada@example.com", "env": "dev", "timestamp": "2026-01-02T03:04:05.678Z" }),
+            json!({ "type": "connection_error", "message": "no token" }),
+            json!({ "type": "auth_error", "code": "EXPIRED", "message": "expired" }),
+            json!({ "type": "pong" }),
+            json!({ "type": "display_event", "packageName": "com.example.todo", "view": "main", "layout": { "layoutType": "text_wall", "text": "1. buy milk" }, "durationMs": 4000, "timestamp": "2026-01-02T03:04:05.678Z" }),
+            json!({ "type": "app_state_change" }),
+            json!({ "type": "app_started", "packageName": "com.example.todo" }),
+            json!({ "type": "app_stopped", "packageName": "com.example.todo" }),
+            json!({ "type": "microphone_state_change", "isMicrophoneEnabled": true, "requiredData": ["pcm"], "bypassVad": false }),
+            json!({ "type": "audio_play_request", "requestId": "a", "packageName": "com.example.todo", "audioUrl": "https://x/tts", "volume": 0.5, "stopOtherAudio": true, "text": "1. buy milk" }),
+            json!({ "type": "audio_stop_request", "packageName": "com.example.todo", "trackId": 2 }),
+            json!({ "type": "photo_request", "requestId": "p", "appId": "com.example.todo" }),
+            json!({ "type": "rgb_led_control", "requestId": "l", "action": "on" }),
+            json!({ "type": "start_stream", "streamUrl": "rtmp://x" }),
+            json!({ "type": "stop_stream", "streamId": "s" }),
+            json!({ "type": "show_wifi_setup", "reason": "to upload", "appPackageName": "com.example.todo" }),
+            json!({ "type": "set_location_tier", "tier": "high" }),
+            json!({ "type": "request_single_location", "correlationId": "c", "accuracy": "high" }),
+            json!({ "type": "udp_ping_ack" }),
+            json!({ "type": "data_stream", "streamType": "button_press", "data": { "x": 1 } }),
+            json!({ "type": "livekit_info" }),
+        ] {
+            let read = ToDevice::read(&message.to_string()).unwrap();
+            assert_eq!(serde_json::to_value(&read).unwrap(), message);
+            assert_eq!(
+                matches!(read, ToDevice::Unknown { .. }),
+                message["type"] == "livekit_info",
+                "{message}"
+            );
+            assert_eq!(serde_json::from_value::<ToDevice>(message).unwrap().to_text(), read.to_text());
+        }
+    }
+
+    #[test]
+    fn a_picture_always_says_where() {
+        let display = DeviceDisplay {
+            package_name: "com.example.todo".parse().unwrap(),
+            view: View::default(),
+            layout: Layout::ClearView,
+            duration_ms: None,
+            timestamp: None,
+        };
+        assert_eq!(
+            ToDevice::DisplayEvent(display).to_text(),
+            r#"{"type":"display_event","packageName":"com.example.todo","view":"main","layout":{"layoutType":"clear_view"}}"#
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let told = |text: &str| ToDevice::read(text).unwrap_err().to_string();
+        assert!(
+            told(r#"{"type":"microphone_state_change","isMicrophoneEnabled":1}"#)
+                .starts_with("`microphone_state_change`, isMicrophoneEnabled: ")
+        );
+        assert!(
+            told(r#"{"type":"audio_play_request","packageName":"com.ex"}"#)
+                .contains("missing field `requestId`")
+        );
+    }
+}

@@ -1,0 +1,94 @@
+//! The state of the glasses, as far as apps can watch it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Number;
+
+/// Some or all of the state. What is not there has not changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct DeviceState {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connected: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wifi_connected: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wifi_ssid: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wifi_local_ip: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub battery_level: Option<Number>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub charging: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case_battery_level: Option<Number>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case_charging: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case_open: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case_removed: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hotspot_enabled: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hotspot_ssid: Option<String>,
+}
+
+impl DeviceState {
+    /// Takes over everything that a later report says.
+    pub fn update(&mut self, later: Self) {
+        let Self {
+            connected,
+            model_name,
+            wifi_connected,
+            wifi_ssid,
+            wifi_local_ip,
+            battery_level,
+            charging,
+            case_battery_level,
+            case_charging,
+            case_open,
+            case_removed,
+            hotspot_enabled,
+            hotspot_ssid,
+        } = later;
+        take(&mut self.connected, connected);
+        take(&mut self.model_name, model_name);
+        take(&mut self.wifi_connected, wifi_connected);
+        take(&mut self.wifi_ssid, wifi_ssid);
+        take(&mut self.wifi_local_ip, wifi_local_ip);
+        take(&mut self.battery_level, battery_level);
+        take(&mut self.charging, charging);
+        take(&mut self.case_battery_level, case_battery_level);
+        take(&mut self.case_charging, case_charging);
+        take(&mut self.case_open, case_open);
+        take(&mut self.case_removed, case_removed);
+        take(&mut self.hotspot_enabled, hotspot_enabled);
+        take(&mut self.hotspot_ssid, hotspot_ssid);
+    }
+}
+
+fn take<T>(old: &mut Option<T>, new: Option<T>) {
+    if new.is_some() {
+        *old = new;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_report_changes_only_what_it_says() {
+        let read = |text: &str| serde_json::from_str::<DeviceState>(text).unwrap();
+        let mut state = read(r#"{"connected":true,"modelName":"Even Realities G1","batteryLevel":81}"#);
+        state.update(read(r#"{"batteryLevel":80,"charging":true,"fresh":1}"#));
+        assert_eq!(
+            serde_json::to_string(&state).unwrap(),
+            r#"{"connected":true,"modelName":"Even Realities G1","batteryLevel":80,"charging":true}"#
+        );
+    }
+}

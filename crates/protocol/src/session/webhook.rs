@@ -1,0 +1,225 @@
+//! The two requests that start and stop an app: `POST {publicUrl}/webhook`.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    message::{Malformed, Message},
+    time::read_timestamp,
+};
+use crate::id::{AppSessionId, UserId};
+
+/// What the platform asks of an app's web server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "type")]
+pub enum WebhookRequest {
+    /// Connect, for this user.
+    #[serde(rename = "session_request")]
+    Session(SessionRequest),
+    /// Stop, for this user.
+    #[serde(rename = "stop_request")]
+    Stop(StopRequest),
+    /// A request that we do not know. The answer to it is a 400.
+    #[serde(untagged)]
+    Unknown {
+        /// Its type, cut to a readable length.
+        #[serde(rename = "type")]
+        kind: String,
+    },
+}
+
+/// Connect, for this user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionRequest {
+    /// What the app says when it connects.
+    pub session_id: AppSessionId,
+    /// For whom.
+    pub user_id: UserId,
+    /// When, ISO 8601 with milliseconds.
+    #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+    /// Where to connect, for SDK 2.
+    #[serde(rename = "mentraOSWebsocketUrl", default, skip_serializing_if = "Option::is_none")]
+    pub mentra_os_websocket_url: Option<String>,
+    /// Where to connect, for SDK 2 and before.
+    #[serde(rename = "augmentOSWebsocketUrl", default, skip_serializing_if = "Option::is_none")]
+    pub augment_os_websocket_url: Option<String>,
+    /// Where to connect, for SDK 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub websocket_url: Option<String>,
+}
+
+impl SessionRequest {
+    /// A request with the URL in every place where an SDK looks for it.
+    pub fn new(session_id: AppSessionId, user_id: UserId, url: &str, timestamp: String) -> Self {
+        let url = Some(url.to_owned());
+        Self {
+            session_id,
+            user_id,
+            timestamp: Some(timestamp),
+            mentra_os_websocket_url: url.clone(),
+            augment_os_websocket_url: url.clone(),
+            websocket_url: url,
+        }
+    }
+
+    /// Where to connect, in the order in which the SDK looks.
+    pub fn url(&self) -> Option<&str> {
+        let urls = [&self.mentra_os_websocket_url, &self.augment_os_websocket_url, &self.websocket_url];
+        urls.into_iter().find_map(Option::as_deref)
+    }
+}
+
+/// Why an app stops.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// The user wanted it.
+    UserDisabled,
+    /// The platform wanted it.
+    SystemStop,
+    /// Something broke.
+    Error,
+    /// A reason that we do not know.
+    #[serde(untagged)]
+    Other(String),
+}
+
+/// Stop, for this user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StopRequest {
+    /// Which session.
+    pub session_id: AppSessionId,
+    /// For whom.
+    pub user_id: UserId,
+    /// Why.
+    #[serde(default = "no_reason")]
+    pub reason: StopReason,
+    /// When, ISO 8601 with milliseconds.
+    #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+}
+
+const fn no_reason() -> StopReason {
+    StopReason::SystemStop
+}
+
+impl WebhookRequest {
+    /// Reads a request, on the side of the app.
+    pub fn read(text: &str) -> Result<Self, Malformed> {
+        let message = Message::read(text)?;
+        Ok(match message.kind() {
+            "session_request" => {
+                let request: SessionRequest = message.body()?;
+                if request.url().is_none() {
+                    return Err(
+                        message.wrong("mentraOSWebsocketUrl", "missing; without it the app cannot connect")
+                    );
+                }
+                Self::Session(request)
+            }
+            "stop_request" => Self::Stop(message.body()?),
+            _ => Self::Unknown { kind: message.unknown_kind() },
+        })
+    }
+}
+
+/// How a webhook ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WebhookStatus {
+    /// Well.
+    Success,
+    /// Not well.
+    #[serde(other)]
+    Error,
+}
+
+/// The app's answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebhookReply {
+    /// How it ended.
+    pub status: WebhookStatus,
+    /// What went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From a run against a real app.
+    const STARTS: [&str; 3] = [
+        r#"{"type":"session_request","sessionId":"ada.lovelace@example.com-com.example.todo","userId":"ada.lovelace@example.com","timestamp":"2026-11-15T18:16:13.332Z","mentraOSWebsocketUrl":"ws://127.0.0.1:8021/app-ws"}"#,
+        r#"{"type":"session_request","sessionId":"any-opaque-id","userId":"ada.lovelace@example.com","timestamp":"2026-11-15T18:16:33.113Z","augmentOSWebsocketUrl":"ws://127.0.0.1:8021/app-ws"}"#,
+        r#"{"type":"session_request","sessionId":"v3-only","userId":"ada.lovelace@example.com","timestamp":"2026-11-15T18:16:33.458Z","websocketUrl":"ws://127.0.0.1:8021/app-ws"}"#,
+    ];
+    const STOP: &str = r#"{"type":"stop_request","sessionId":"ada.lovelace@example.com-com.example.todo","userId":"ada.lovelace@example.com","reason":"user_disabled","timestamp":"2026-11-15T18:16:15.397Z"}"#;
+
+    #[test]
+    fn real_requests_come_back_as_they_went() {
+        for text in STARTS.into_iter().chain([STOP]) {
+            let read = WebhookRequest::read(text).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), text);
+            if let WebhookRequest::Session(request) = read {
+                assert_eq!(request.url(), Some("ws://127.0.0.1:8021/app-ws"));
+            }
+        }
+    }
+
+    #[test]
+    fn our_request_has_the_url_in_all_three_places() {
+        let request = SessionRequest::new(
+            "s-1".parse().unwrap(),
+            "Ada@Example.com".parse().unwrap(),
+            "wss://cloud.example/app-ws",
+            "2026-01-02T03:04:05.678Z".to_owned(),
+        );
+        assert_eq!(
+            serde_json::to_string(&WebhookRequest::Session(request)).unwrap(),
+            r#"{"type":"session_request","sessionId":"s-1","userId":"ada@example.com","timestamp":"2026-01-02T03:04:05.678Z","mentraOSWebsocketUrl":"wss://cloud.example/app-ws","augmentOSWebsocketUrl":"wss://cloud.example/app-ws","websocketUrl":"wss://cloud.example/app-ws"}"#
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_why() {
+        assert_eq!(
+            WebhookRequest::read(r#"{"type":"other"}"#).unwrap(),
+            WebhookRequest::Unknown { kind: "other".to_owned() }
+        );
+        let told = |text: &str| WebhookRequest::read(text).unwrap_err().to_string();
+        assert_eq!(
+            told(r#"{"type":"session_request","sessionId":"s","userId":"a@b"}"#),
+            "`session_request`, mentraOSWebsocketUrl: missing; without it the app cannot connect"
+        );
+        assert!(told(r#"{"type":"stop_request","sessionId":"s"}"#).contains("missing field `userId`"));
+        assert!(
+            told(r#"{"type":"stop_request","sessionId":"","userId":"a@b"}"#)
+                .starts_with("`stop_request`, sessionId: ")
+        );
+        assert!(WebhookRequest::read("<html>").is_err());
+    }
+
+    #[test]
+    fn reasons_and_replies() {
+        let read = |text: &str| match WebhookRequest::read(text).unwrap() {
+            WebhookRequest::Stop(stop) => stop,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            read(r#"{"type":"stop_request","sessionId":"s","userId":"a@b"}"#).reason,
+            StopReason::SystemStop
+        );
+        let odd =
+            read(r#"{"type":"stop_request","sessionId":"s","userId":"a@b","reason":"tired","timestamp":5}"#);
+        assert_eq!(odd.reason, StopReason::Other("tired".to_owned()));
+        for text in [r#"{"status":"success"}"#, r#"{"status":"error","message":"Failed to connect"}"#] {
+            assert_eq!(
+                serde_json::to_string(&serde_json::from_str::<WebhookReply>(text).unwrap()).unwrap(),
+                text
+            );
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What an app must declare before it may hear or see something.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::StreamKind;
+
+/// A permission that an app declares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Permission {
+    /// Speech and sound.
+    Microphone,
+    /// Where the user is.
+    Location,
+    /// Where the user is, also while the app is not open.
+    BackgroundLocation,
+    /// What the user has planned.
+    Calendar,
+    /// Pictures and video.
+    Camera,
+    /// What other apps tell the user. Older apps call it `NOTIFICATIONS`.
+    #[serde(alias = "NOTIFICATIONS")]
+    ReadNotifications,
+    /// To tell the user something.
+    PostNotifications,
+    /// Everything.
+    All,
+}
+
+impl Permission {
+    /// Every permission.
+    pub const EVERY: [Self; 8] = [
+        Self::Microphone,
+        Self::Location,
+        Self::BackgroundLocation,
+        Self::Calendar,
+        Self::Camera,
+        Self::ReadNotifications,
+        Self::PostNotifications,
+        Self::All,
+    ];
+
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Microphone => "MICROPHONE",
+            Self::Location => "LOCATION",
+            Self::BackgroundLocation => "BACKGROUND_LOCATION",
+            Self::Calendar => "CALENDAR",
+            Self::Camera => "CAMERA",
+            Self::ReadNotifications => "READ_NOTIFICATIONS",
+            Self::PostNotifications => "POST_NOTIFICATIONS",
+            Self::All => "ALL",
+        }
+    }
+}
+
+impl std::fmt::Display for Permission {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What an app has declared.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Permissions(Vec<Permission>);
+
+impl Permissions {
+    /// Whether one is declared; `ALL` stands for each.
+    pub fn has(&self, permission: Permission) -> bool {
+        self.0.iter().any(|declared| *declared == permission || *declared == Permission::All)
+    }
+
+    /// Whether the app may hear a stream of that kind.
+    pub fn allow(&self, kind: &StreamKind) -> bool {
+        required_permission(kind).is_none_or(|permission| self.has(permission))
+    }
+}
+
+impl FromIterator<Permission> for Permissions {
+    fn from_iter<I: IntoIterator<Item = Permission>>(declared: I) -> Self {
+        let mut permissions = Vec::new();
+        for permission in declared {
+            if !permissions.contains(&permission) {
+                permissions.push(permission);
+            }
+        }
+        Self(permissions)
+    }
+}
+
+/// What an app must declare for a stream. `all` itself needs nothing: each event that comes in by it is asked about by
+/// its own kind.
+pub const fn required_permission(kind: &StreamKind) -> Option<Permission> {
+    match kind {
+        StreamKind::Transcription | StreamKind::Translation | StreamKind::Vad | StreamKind::AudioChunk => {
+            Some(Permission::Microphone)
+        }
+        StreamKind::Video
+        | StreamKind::PhotoRequest
+        | StreamKind::PhotoResponse
+        | StreamKind::PhotoTaken
+        | StreamKind::RtmpStreamStatus
+        | StreamKind::ManagedStreamStatus => Some(Permission::Camera),
+        StreamKind::LocationUpdate | StreamKind::LocationStream | StreamKind::VpsCoordinates => {
+            Some(Permission::Location)
+        }
+        StreamKind::CalendarEvent => Some(Permission::Calendar),
+        StreamKind::PhoneNotification | StreamKind::PhoneNotificationDismissed => {
+            Some(Permission::ReadNotifications)
+        }
+        StreamKind::ButtonPress
+        | StreamKind::HeadPosition
+        | StreamKind::TouchEvent
+        | StreamKind::GlassesBatteryUpdate
+        | StreamKind::PhoneBatteryUpdate
+        | StreamKind::GlassesConnectionState
+        | StreamKind::StartApp
+        | StreamKind::StopApp
+        | StreamKind::OpenDashboard
+        | StreamKind::CoreStatusUpdate
+        | StreamKind::SettingsUpdateRequest
+        | StreamKind::CustomMessage
+        | StreamKind::All
+        | StreamKind::Other(_) => None,
+    }
+}
+
+/// Whether an event of that kind was made with the microphone or the camera. An app that a call has woken gets none of
+/// them until the user opens it. Ask about the event, not the subscription: `all` is not an event.
+pub const fn is_sensitive(kind: &StreamKind) -> bool {
+    matches!(required_permission(kind), Some(Permission::Microphone | Permission::Camera))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wire_text_is_what_serde_writes() {
+        for permission in Permission::EVERY {
+            assert_eq!(serde_json::to_value(permission).unwrap(), permission.as_str());
+            assert_eq!(serde_json::from_value::<Permission>(permission.as_str().into()).unwrap(), permission);
+        }
+        assert!(serde_json::from_str::<Permission>("\"MICROPHON\"").is_err());
+    }
+
+    #[test]
+    fn older_apps_call_it_notifications() {
+        let old: Permission = serde_json::from_str("\"NOTIFICATIONS\"").unwrap();
+        let declared: Permissions = [old].into_iter().collect();
+        assert!(declared.allow(&StreamKind::PhoneNotification));
+        assert!(declared.allow(&StreamKind::PhoneNotificationDismissed));
+    }
+
+    #[test]
+    fn streams_need_what_they_were_made_with() {
+        let table = [
+            ("audio_chunk", Some("MICROPHONE"), true),
+            ("transcription", Some("MICROPHONE"), true),
+            ("translation", Some("MICROPHONE"), true),
+            ("VAD", Some("MICROPHONE"), true),
+            ("location_update", Some("LOCATION"), false),
+            ("location_stream", Some("LOCATION"), false),
+            ("calendar_event", Some("CALENDAR"), false),
+            ("photo_taken", Some("CAMERA"), true),
+            ("photo_response", Some("CAMERA"), true),
+            ("rtmp_stream_status", Some("CAMERA"), true),
+            ("managed_stream_status", Some("CAMERA"), true),
+            ("phone_notification", Some("READ_NOTIFICATIONS"), false),
+            ("button_press", None, false),
+            ("augmentos:*", None, false),
+        ];
+        for (name, permission, sensitive) in table {
+            let kind = StreamKind::from_name(name);
+            assert_eq!(required_permission(&kind).map(Permission::as_str), permission, "{name}");
+            assert_eq!(is_sensitive(&kind), sensitive, "{name}");
+        }
+    }
+
+    #[test]
+    fn all_grants_everything_and_nothing_grants_nothing() {
+        let all: Permissions = [Permission::All].into_iter().collect();
+        let none = Permissions::default();
+        for kind in StreamKind::KNOWN {
+            assert!(all.allow(&kind));
+            assert_eq!(none.allow(&kind), required_permission(&kind).is_none());
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Everything that one app listens to, and what it gets of an event.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{
+    Event, Permissions,
+    subscription::{RejectReason, Rejected, Subscription, shown_json},
+};
+use crate::name::shown;
+
+/// Most subscriptions of one app.
+pub const MAX_SUBSCRIPTIONS: usize = 64;
+
+/// Everything that one app listens to. An update replaces the whole set.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct SubscriptionSet(Vec<Subscription>);
+
+impl SubscriptionSet {
+    /// Reads the list of a `subscription_update`. What cannot be taken is dropped and reported.
+    pub fn read(entries: &[Value]) -> (Self, Vec<Rejected>) {
+        let (mut taken, mut rejected) = (Vec::<Subscription>::new(), Vec::new());
+        for entry in entries.iter().take(MAX_SUBSCRIPTIONS) {
+            match Subscription::read(entry) {
+                Ok(subscription) if taken.contains(&subscription) => {}
+                Ok(subscription) => taken.push(subscription),
+                Err(reason) => rejected.push(reason),
+            }
+        }
+        if let Some(entry) = entries.get(MAX_SUBSCRIPTIONS) {
+            let subscription = entry.as_str().map_or_else(|| shown_json(entry), shown);
+            rejected.push(Rejected { subscription, reason: RejectReason::TooMany });
+        }
+        (Self(taken), rejected)
+    }
+
+    /// Each subscription, in the order in which it came.
+    pub fn iter(&self) -> impl Iterator<Item = &Subscription> {
+        self.0.iter()
+    }
+
+    /// Whether the app listens to nothing.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Keeps what the app has declared a permission for, and gives back the rest.
+    pub fn drop_unpermitted(&mut self, declared: &Permissions) -> Vec<Subscription> {
+        self.0.extract_if(.., |subscription| !declared.allow(subscription.kind())).collect()
+    }
+
+    /// The `streamType` of each message that goes to the app for an event: none where it may not have it, one for each
+    /// subscription that matches. The permission is asked for the event itself, so that `all` is no way around it.
+    pub fn stream_types_for<'a>(&'a self, event: &Event, declared: &Permissions) -> Vec<&'a str> {
+        if !declared.allow(event.kind()) {
+            return Vec::new();
+        }
+        let mut types = Vec::new();
+        for subscription in self.0.iter().filter(|subscription| subscription.matches(event)) {
+            if !types.contains(&subscription.stream_type()) {
+                types.push(subscription.stream_type());
+            }
+        }
+        types
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::stream::{Permission, StreamKind};
+
+    fn speech(language: &str) -> Event {
+        Event::Transcription { language: language.to_owned() }
+    }
+
+    #[test]
+    fn a_set_has_a_largest() {
+        let many: Vec<Value> = (0..=MAX_SUBSCRIPTIONS).map(|n| json!(format!("touch_event:{n}"))).collect();
+        let (set, rejected) = SubscriptionSet::read(&many);
+        assert_eq!((set.iter().count(), rejected.len()), (MAX_SUBSCRIPTIONS, 1));
+        assert_eq!(rejected[0].reason, RejectReason::TooMany);
+        assert_eq!(rejected[0].subscription, "touch_event:64");
+        assert!(SubscriptionSet::read(&many[..MAX_SUBSCRIPTIONS]).1.is_empty());
+    }
+
+    #[test]
+    fn a_set_answers_with_each_of_the_apps_own_texts() {
+        let list = [
+            json!("transcription"),
+            json!("transcription:en-US"),
+            json!("transcription:auto"),
+            json!("*"),
+            json!("*"),
+        ];
+        let (set, rejected) = SubscriptionSet::read(&list);
+        let microphone: Permissions = [Permission::Microphone].into_iter().collect();
+        assert!(rejected.is_empty());
+        assert_eq!(
+            set.stream_types_for(&speech("en-US"), &microphone),
+            ["transcription", "transcription:en-US", "transcription:auto", "*"]
+        );
+        assert_eq!(set.stream_types_for(&speech("de-DE"), &microphone), ["transcription:auto", "*"]);
+    }
+
+    #[test]
+    fn everything_is_no_way_around_a_permission() {
+        let (mut set, _) = SubscriptionSet::read(&[json!("*"), json!("VAD"), json!("button_press")]);
+        let none = Permissions::default();
+        let dropped = set.drop_unpermitted(&none);
+        assert_eq!(dropped.iter().map(Subscription::as_str).collect::<Vec<_>>(), ["VAD"]);
+        assert!(set.stream_types_for(&speech("en-US"), &none).is_empty());
+        assert_eq!(
+            set.stream_types_for(&Event::Plain(StreamKind::ButtonPress), &none),
+            ["*", "button_press"]
+        );
+    }
+}
