@@ -1,0 +1,80 @@
+//! Sends one request over a kept-alive connection and gives back its answer, whatever status that has.
+//!
+//! It never follows a redirect, and sends a request again only when hyper gave it back unwritten. There is no time
+//! limit for the whole: drop the future, and the peer sees the connection close.
+
+use std::fmt;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+use crate::connect::Connector;
+use crate::error::NetError;
+use crate::guard::Guard;
+use crate::response::Response;
+
+/// Longest status line and headers of an answer, in bytes, and the most that is read ahead of a slow reader. hyper
+/// looks at it before it enlarges its buffer, so up to twice as much may pass.
+const MAX_HEAD_BYTES: usize = 64 * 1024;
+
+/// How connections are made and kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientSettings {
+    /// For name, TCP and TLS together.
+    pub connect_timeout: Duration,
+    /// Idle connections kept for each scheme, host and port.
+    pub idle_per_host: usize,
+    /// An idle connection is closed after this time.
+    pub idle_timeout: Duration,
+}
+
+impl Default for ClientSettings {
+    /// Node closes idle connections after 5 s. Giving them up before that avoids requests that meet the closing and
+    /// have to be reported as perhaps sent.
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(5),
+            idle_per_host: 64,
+            idle_timeout: Duration::from_secs(4),
+        }
+    }
+}
+
+/// The client for everything outside. Clones share the connections.
+#[derive(Clone)]
+pub struct HttpClient {
+    client: Client<Connector, Full<Bytes>>,
+}
+
+impl HttpClient {
+    /// A client that dials only what the guard allows.
+    pub fn new(guard: Guard, settings: ClientSettings) -> Self {
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_max_idle_per_host(settings.idle_per_host)
+            .pool_idle_timeout(settings.idle_timeout)
+            .http1_max_buf_size(MAX_HEAD_BYTES)
+            // Only requests that hyper gives back unwritten, from a connection that had been idle.
+            .retry_canceled_requests(true)
+            .build(Connector::new(guard, settings.connect_timeout));
+        Self { client }
+    }
+
+    /// Sends a request with an absolute URI; returns once the head of the answer is there.
+    pub async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response, NetError> {
+        match self.client.request(request).await {
+            Ok(response) => Ok(Response::new(response)),
+            Err(error) => Err(NetError::from_send(&error)),
+        }
+    }
+}
+
+impl fmt::Debug for HttpClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpClient").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,286 @@
+//! Dials. A name is resolved once, each address is judged, and exactly a judged address is dialed, so that a name
+//! server cannot show the guard one address and the socket another. TLS comes on top; proxies are not looked for.
+
+use std::future::Future;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::Uri;
+use http::uri::Scheme;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::timeout;
+use tower_service::Service;
+
+use crate::error::{NotSent, chain};
+use crate::guard::Guard;
+use crate::outside_url::{UrlRefused, check_address};
+use crate::tcp::Tcp;
+
+/// How many addresses of a name are tried; a name server may send any number.
+const MAX_ADDRESSES: usize = 8;
+
+/// Why there is no connection.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(crate) enum ConnectError {
+    #[error(transparent)]
+    Refused(#[from] UrlRefused),
+    #[error(transparent)]
+    NotSent(#[from] NotSent),
+}
+
+type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, ConnectError>> + Send>>;
+
+/// Makes connections for the client: TCP to a judged address, then TLS if the URL says so, all within one time limit.
+/// The client clones it for every request, hence the `Arc`.
+#[derive(Clone)]
+pub(crate) struct Connector(Arc<Parts>);
+
+struct Parts {
+    tls: HttpsConnector<Dialer>,
+    time_limit: Duration,
+}
+
+impl Connector {
+    pub(crate) fn new(guard: Guard, time_limit: Duration) -> Self {
+        // Named here and not left to rustls: it panics as soon as another crate brings a second provider.
+        let provider = rustls::crypto::aws_lc_rs::default_provider();
+        #[expect(
+            clippy::expect_used,
+            reason = "fails only for a provider without TLS 1.2 and 1.3; ours is fixed"
+        )]
+        let tls = HttpsConnectorBuilder::new()
+            .with_provider_and_webpki_roots(provider)
+            .expect("aws-lc-rs speaks TLS 1.2 and 1.3")
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(Dialer { guard, time_limit });
+        Self(Arc::new(Parts { tls, time_limit }))
+    }
+}
+
+impl Service<Uri> for Connector {
+    type Response = MaybeHttpsStream<Tcp>;
+    type Error = ConnectError;
+    type Future = Connecting<Self::Response>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        if let Some(scheme) = uri.scheme_str().filter(|scheme| !matches!(*scheme, "http" | "https")) {
+            let refused = UrlRefused::Scheme(scheme.to_owned());
+            return Box::pin(async move { Err(refused.into()) });
+        }
+        let time_limit = self.0.time_limit;
+        let connecting = self.0.tls.clone().call(uri);
+        Box::pin(async move {
+            match timeout(time_limit, connecting).await {
+                Ok(Ok(stream)) => Ok(stream),
+                // What is not our own error comes from the TLS layer around us.
+                Ok(Err(error)) => Err(error
+                    .downcast::<ConnectError>()
+                    .map_or_else(|error| NotSent::Tls { detail: chain(&*error) }.into(), |own| *own)),
+                Err(_) => Err(NotSent::ConnectTimeout(time_limit).into()),
+            }
+        })
+    }
+}
+
+/// The TCP part: resolve, judge, dial.
+#[derive(Clone)]
+struct Dialer {
+    guard: Guard,
+    time_limit: Duration,
+}
+
+impl Service<Uri> for Dialer {
+    type Response = Tcp;
+    type Error = ConnectError;
+    type Future = Connecting<Tcp>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let Self { guard, time_limit } = self.clone();
+        Box::pin(async move {
+            let (host, port) = target(&uri)?;
+            let addresses = judged_addresses(host, port, &guard).await?;
+            dial(host, &addresses, time_limit).await
+        })
+    }
+}
+
+/// Host (without the brackets of an IPv6 address) and port.
+fn target(uri: &Uri) -> Result<(&str, u16), UrlRefused> {
+    let authority = uri.authority().ok_or(UrlRefused::NoHost)?;
+    if authority.as_str().contains('@') {
+        return Err(UrlRefused::Credentials);
+    }
+    let host = authority.host();
+    let host = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    if host.is_empty() {
+        return Err(UrlRefused::NoHost);
+    }
+    match authority.port_u16() {
+        Some(0) => Err(UrlRefused::PortZero),
+        Some(port) => Ok((host, port)),
+        None if uri.scheme() == Some(&Scheme::HTTPS) => Ok((host, 443)),
+        None => Ok((host, 80)),
+    }
+}
+
+async fn judged_addresses(host: &str, port: u16, guard: &Guard) -> Result<Vec<SocketAddr>, ConnectError> {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        check_address(address, guard)?;
+        return Ok(vec![SocketAddr::new(address, port)]);
+    }
+    let found = lookup_host((host, port))
+        .await
+        .map_err(|error| NotSent::NameNotFound { host: host.to_owned(), detail: error.to_string() })?;
+    judge(host, found, guard)
+}
+
+/// Leaves out what the guard refuses. If nothing is left because of that, the name is refused.
+fn judge(
+    host: &str,
+    found: impl Iterator<Item = SocketAddr>,
+    guard: &Guard,
+) -> Result<Vec<SocketAddr>, ConnectError> {
+    let mut refused = None;
+    let mut allowed = Vec::new();
+    for socket in found {
+        match guard.check(socket.ip()) {
+            Ok(()) if allowed.len() == MAX_ADDRESSES => break,
+            Ok(()) => allowed.push(socket),
+            Err(kind) => refused = refused.or(Some((socket.ip(), kind))),
+        }
+    }
+    match refused {
+        _ if !allowed.is_empty() => Ok(allowed),
+        Some((address, kind)) => {
+            Err(UrlRefused::Name { host: host.to_owned(), address: Some(address), kind }.into())
+        }
+        None => Err(NotSent::NameNotFound { host: host.to_owned(), detail: "no address".to_owned() }.into()),
+    }
+}
+
+/// Tries one address after the other. Each has its share of the time, so that a dead first address (often IPv6) does
+/// not use up all of it; the last has what is left.
+async fn dial(host: &str, addresses: &[SocketAddr], time_limit: Duration) -> Result<Tcp, ConnectError> {
+    let share = time_limit / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
+    let mut detail = String::from("no address");
+    for (index, address) in addresses.iter().enumerate() {
+        let is_last = index + 1 == addresses.len();
+        let attempt = timeout(if is_last { Duration::MAX } else { share }, connect(*address)).await;
+        detail = match attempt {
+            Ok(Ok(stream)) => return Ok(Tcp::new(stream)),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("no answer within {share:?}"),
+        };
+    }
+    Err(NotSent::NoConnection { host: host.to_owned(), detail }.into())
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that dials, after the guard has judged the address"
+)]
+async fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
+    let stream = TcpStream::connect(address).await?;
+    // Requests are small and written at once; waiting for more to send only costs time.
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::AddressKind;
+
+    fn sockets(addresses: &[&str]) -> Vec<SocketAddr> {
+        addresses.iter().map(|address| SocketAddr::new(address.parse().unwrap(), 80)).collect()
+    }
+
+    fn judged(addresses: &[&str]) -> Result<Vec<SocketAddr>, ConnectError> {
+        judge("a.example", sockets(addresses).into_iter(), &Guard::strict())
+    }
+
+    #[test]
+    fn refused_addresses_are_left_out() {
+        let allowed = judged(&["10.0.0.1", "8.8.8.8", "::1", "2606:4700::1111"]).unwrap();
+        assert_eq!(allowed, sockets(&["8.8.8.8", "2606:4700::1111"]));
+    }
+
+    #[test]
+    fn a_name_with_only_refused_addresses_is_refused_and_not_missing() {
+        let Err(ConnectError::Refused(refused)) = judged(&["10.0.0.1", "127.0.0.1"]) else {
+            panic!("must be refused")
+        };
+        let address = Some("10.0.0.1".parse().unwrap());
+        assert_eq!(
+            refused,
+            UrlRefused::Name { host: "a.example".into(), address, kind: AddressKind::Private }
+        );
+        assert!(!refused.to_string().contains("10.0.0.1"), "inner addresses stay inside: {refused}");
+    }
+
+    #[test]
+    fn a_name_without_address_is_not_found() {
+        assert!(matches!(judged(&[]), Err(ConnectError::NotSent(NotSent::NameNotFound { .. }))));
+    }
+
+    #[test]
+    fn only_the_first_addresses_are_tried() {
+        let many = vec!["8.8.8.8"; MAX_ADDRESSES + 1];
+        assert_eq!(judged(&many).unwrap().len(), MAX_ADDRESSES);
+    }
+
+    #[test]
+    fn host_and_port_come_from_the_uri() {
+        for (uri, host, port) in [
+            ("http://example.com/x", "example.com", 80),
+            ("https://example.com/x", "example.com", 443),
+            ("https://example.com:8443/x", "example.com", 8443),
+            ("http://[::1]:81/", "::1", 81),
+        ] {
+            assert_eq!(target(&uri.parse().unwrap()), Ok((host, port)), "{uri}");
+        }
+        for (uri, refused) in [
+            ("/x", UrlRefused::NoHost),
+            ("http://ada:secret@example.com/", UrlRefused::Credentials),
+            ("http://example.com:0/", UrlRefused::PortZero),
+        ] {
+            assert_eq!(target(&uri.parse().unwrap()), Err(refused), "{uri}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_number_that_is_an_address_in_disguise_is_judged_after_resolution() {
+        for host in ["2130706433", "0x7f.1", "127.1"] {
+            let judged = judged_addresses(host, 80, &Guard::strict()).await;
+            assert!(
+                matches!(judged, Err(ConnectError::Refused(_) | ConnectError::NotSent(_))),
+                "{host}: {judged:?}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn the_next_address_is_tried_when_one_does_not_answer() {
+        let bind = || async { tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap() };
+        let (gone, open) = (bind().await, bind().await);
+        let addresses = [gone.local_addr().unwrap(), open.local_addr().unwrap()];
+        drop(gone);
+        let limit = Duration::from_secs(5);
+        assert!(dial("a.example", &addresses, limit).await.is_ok());
+        let outcome = dial("a.example", &addresses[..1], limit).await.map(|_| ());
+        assert!(matches!(outcome, Err(ConnectError::NotSent(NotSent::NoConnection { .. }))), "{outcome:?}");
+    }
+}

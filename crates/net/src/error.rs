@@ -1,0 +1,103 @@
+//! What went wrong with a request, sorted by the one question that decides about a retry: can the peer have seen it?
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use hyper_util::client::legacy;
+
+use crate::connect::ConnectError;
+use crate::outside_url::UrlRefused;
+
+/// Why there is no (full) answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NetError {
+    /// The guard said no; nothing was sent.
+    #[error(transparent)]
+    Refused(#[from] UrlRefused),
+    /// The peer surely did not see the request.
+    #[error(transparent)]
+    NotSent(#[from] NotSent),
+    /// The request went out, and the answer did not come or is not HTTP. The peer may have acted on it.
+    #[error("the connection broke before the full answer was there ({detail})")]
+    Broken { detail: String },
+    /// The answer is larger than the caller takes. The peer has acted on the request.
+    #[error("the answer is larger than {limit} bytes")]
+    TooLarge { limit: usize },
+}
+
+/// Why a request was never sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotSent {
+    #[error("the name `{host}` was not found ({detail})")]
+    NameNotFound { host: String, detail: String },
+    #[error("no connection to `{host}` ({detail})")]
+    NoConnection { host: String, detail: String },
+    #[error("the TLS handshake failed ({detail})")]
+    Tls { detail: String },
+    #[error("no connection within {0:?}")]
+    ConnectTimeout(Duration),
+    #[error("the connection closed before the request was written ({detail})")]
+    Closed { detail: String },
+    #[error("this request cannot be sent ({detail})")]
+    BadRequest { detail: String },
+}
+
+impl NetError {
+    /// Sorts an error of the client, which keeps its kind to itself: the place where it happened tells.
+    pub(crate) fn from_send(error: &legacy::Error) -> Self {
+        let cause = error.source();
+        if let Some(refused) = cause.and_then(|cause| cause.downcast_ref::<ConnectError>()) {
+            return refused.clone().into();
+        }
+        let detail = chain(error);
+        match cause.and_then(|cause| cause.downcast_ref::<hyper::Error>()) {
+            // There was no connection to write the request to, or it came back unwritten.
+            _ if error.is_connect() => NotSent::Closed { detail }.into(),
+            Some(_) if error.connect_info().is_none() => NotSent::Closed { detail }.into(),
+            Some(hyper) if hyper.is_canceled() => NotSent::Closed { detail }.into(),
+            Some(_) => Self::Broken { detail },
+            // The client checks method, version and URI before it touches a connection.
+            None => NotSent::BadRequest { detail }.into(),
+        }
+    }
+
+    /// An error while the answer is read: the request is out.
+    pub(crate) fn from_body(error: &hyper::Error) -> Self {
+        Self::Broken { detail: chain(error) }
+    }
+}
+
+impl From<ConnectError> for NetError {
+    fn from(error: ConnectError) -> Self {
+        match error {
+            ConnectError::Refused(refused) => Self::Refused(refused),
+            ConnectError::NotSent(reason) => Self::NotSent(reason),
+        }
+    }
+}
+
+/// The error and its causes in one line; hyper's outermost text alone says next to nothing.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let _ = write!(text, ": {cause}");
+        next = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("outer")]
+    struct Outer(#[source] std::io::Error);
+
+    #[test]
+    fn a_chain_names_every_cause() {
+        assert_eq!(chain(&Outer(std::io::Error::other("inner"))), "outer: inner");
+    }
+}

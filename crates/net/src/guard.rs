@@ -1,0 +1,155 @@
+//! May we call this address? The one place that decides it, for addresses written in a URL and for those that a name
+//! resolves to. It does not resolve names itself: see `connect`.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
+use crate::address::{AddressKind, kind_of, meant};
+use crate::range::IpRange;
+
+/// What may be called besides public addresses.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GuardPolicy {
+    /// This machine: 127.0.0.0/8 and ::1.
+    pub loopback: bool,
+    /// Private networks: RFC 1918 and fc00::/7, without the metadata servers in it.
+    pub private: bool,
+    /// Further ranges, of whatever kind. Compared with the address that is meant: an IPv4 range also covers the IPv6
+    /// forms of its addresses.
+    pub also: Vec<IpRange>,
+}
+
+/// Decides which addresses may be called. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Guard(Arc<GuardPolicy>);
+
+impl Guard {
+    /// A guard with the operator's policy.
+    pub fn new(policy: GuardPolicy) -> Self {
+        Self(Arc::new(policy))
+    }
+
+    /// Public addresses only.
+    pub fn strict() -> Self {
+        Self::new(GuardPolicy::default())
+    }
+
+    /// Public addresses and this machine.
+    pub fn dev() -> Self {
+        Self::new(GuardPolicy { loopback: true, ..GuardPolicy::default() })
+    }
+
+    /// Every address. Only for a client that dials the server it was configured with.
+    pub fn open() -> Self {
+        Self::new(GuardPolicy { also: vec![IpRange::ALL_V4, IpRange::ALL_V6], ..GuardPolicy::default() })
+    }
+
+    /// Says why an address may not be called.
+    pub(crate) fn check(&self, address: IpAddr) -> Result<(), AddressKind> {
+        let kind = kind_of(address);
+        let allowed = match kind {
+            AddressKind::Public => true,
+            AddressKind::Loopback => self.0.loopback,
+            AddressKind::Private => self.0.private,
+            AddressKind::CarrierShared
+            | AddressKind::LinkLocal
+            | AddressKind::CloudMetadata
+            | AddressKind::Multicast
+            | AddressKind::Unspecified
+            | AddressKind::Broadcast
+            | AddressKind::Documentation
+            | AddressKind::Benchmark
+            | AddressKind::Reserved => false,
+        };
+        if allowed || self.also_allows(meant(address)) { Ok(()) } else { Err(kind) }
+    }
+
+    /// Whether a name that always means this machine may be called.
+    pub(crate) fn allows_localhost(&self) -> bool {
+        self.check(Ipv4Addr::LOCALHOST.into()).is_ok() || self.check(Ipv6Addr::LOCALHOST.into()).is_ok()
+    }
+
+    fn also_allows(&self, address: IpAddr) -> bool {
+        self.0.also.iter().any(|range| range.contains(address))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOOPBACK: [&str; 4] = ["127.0.0.1", "::1", "::ffff:127.0.0.1", "64:ff9b::127.0.0.1"];
+    const PRIVATE: [&str; 4] = ["10.0.0.5", "192.168.1.1", "fd12::1", "::ffff:172.16.0.1"];
+    const PUBLIC: [&str; 3] = ["8.8.8.8", "2606:4700::1111", "64:ff9b::8.8.8.8"];
+    const NEVER: [&str; 12] = [
+        "169.254.169.254",
+        "fe80::1",
+        "100.64.0.1",
+        "224.0.0.1",
+        "ff02::1",
+        "0.0.0.0",
+        "::",
+        "255.255.255.255",
+        "203.0.113.1",
+        "198.18.0.1",
+        "240.0.0.1",
+        "fd00:ec2::254",
+    ];
+
+    #[track_caller]
+    fn answers(guard: &Guard, allowed: bool, addresses: &[&str]) {
+        for address in addresses {
+            assert_eq!(guard.check(address.parse().unwrap()).is_ok(), allowed, "{address}");
+        }
+    }
+
+    #[test]
+    fn strict_allows_public_only() {
+        let guard = Guard::strict();
+        answers(&guard, true, &PUBLIC);
+        answers(&guard, false, &LOOPBACK);
+        answers(&guard, false, &PRIVATE);
+        answers(&guard, false, &NEVER);
+        assert!(!guard.allows_localhost());
+    }
+
+    #[test]
+    fn dev_adds_loopback() {
+        let guard = Guard::dev();
+        answers(&guard, true, &PUBLIC);
+        answers(&guard, true, &LOOPBACK);
+        answers(&guard, false, &PRIVATE);
+        answers(&guard, false, &NEVER);
+        assert!(guard.allows_localhost());
+    }
+
+    #[test]
+    fn private_adds_private_networks_and_no_metadata_server() {
+        let guard = Guard::new(GuardPolicy { private: true, ..GuardPolicy::default() });
+        answers(&guard, true, &PRIVATE);
+        answers(&guard, false, &LOOPBACK);
+        answers(&guard, false, &NEVER);
+    }
+
+    #[test]
+    fn also_adds_just_its_ranges_in_every_form() {
+        let also = vec!["10.1.0.0/16".parse().unwrap(), "fe80::/10".parse().unwrap()];
+        let guard = Guard::new(GuardPolicy { also, ..GuardPolicy::default() });
+        answers(&guard, true, &["10.1.0.1", "::ffff:10.1.2.3", "64:ff9b::10.1.2.3", "fe80::1", "8.8.8.8"]);
+        answers(&guard, false, &["10.2.0.1", "127.0.0.1", "fd12::1", "169.254.169.254"]);
+    }
+
+    #[test]
+    fn an_ipv6_range_does_not_let_an_ipv4_address_in_by_another_form() {
+        let guard =
+            Guard::new(GuardPolicy { also: vec!["2002::/16".parse().unwrap()], ..GuardPolicy::default() });
+        answers(&guard, false, &["2002:7f00:1::1"]);
+    }
+
+    #[test]
+    fn open_allows_everything() {
+        for addresses in [&LOOPBACK[..], &PRIVATE, &PUBLIC, &NEVER] {
+            answers(&Guard::open(), true, addresses);
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The client against a peer on a raw socket.
+#![cfg(test)]
+
+mod connections;
+mod lines;
+mod peer;
+mod send;
