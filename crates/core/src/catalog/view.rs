@@ -1,0 +1,188 @@
+//! What one caller can see and call, frozen.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+};
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+use toolyard_protocol::{
+    Alias, ErrorCode, PackageName, ToolName, ToolRef, UserId, api::HiddenTool, raw::to_raw, tool::Category,
+};
+
+use super::{
+    app::AppEntry,
+    tool::{Gauge, Tool},
+};
+use crate::error::ToolError;
+
+/// A listing as it goes over the wire, prepared once.
+#[derive(Debug, Clone)]
+pub struct Listing {
+    /// The JSON body.
+    pub body: Bytes,
+    /// A strong entity tag of it, quoted.
+    pub etag: Arc<str>,
+}
+
+impl Listing {
+    fn of(body: Vec<u8>) -> Self {
+        let etag = format!("\"{}\"", hex::encode(&Sha256::digest(&body)[..16])).into();
+        Self { body: body.into(), etag }
+    }
+}
+
+/// Everything that one user can see, whoever asks for that user. Shared and immutable.
+#[derive(Debug)]
+pub(crate) struct UserView {
+    pub(crate) user: UserId,
+    pub(crate) apps: Vec<Arc<AppEntry>>,
+    pub(crate) gauge: Arc<Gauge>,
+    tools: Vec<Arc<Tool>>,
+    by_name: HashMap<ToolName, usize>,
+    by_alias: HashMap<Alias, usize>,
+    hidden: Vec<HiddenTool>,
+    /// One listing a category, and one of all.
+    listings: [OnceLock<Listing>; Category::ALL.len() + 1],
+}
+
+/// Collects a view, tool by tool, in the order in which they will be listed.
+pub(crate) struct ViewBuilder(UserView);
+
+impl ViewBuilder {
+    pub(crate) fn new(user: UserId, gauge: Arc<Gauge>) -> Self {
+        Self(UserView {
+            user,
+            apps: Vec::new(),
+            gauge,
+            tools: Vec::new(),
+            by_name: HashMap::new(),
+            by_alias: HashMap::new(),
+            hidden: Vec::new(),
+            listings: Default::default(),
+        })
+    }
+
+    /// The view depends on this app, shown or not.
+    pub(crate) fn depends_on(&mut self, app: &Arc<AppEntry>) {
+        self.0.apps.push(app.clone());
+    }
+
+    pub(crate) fn hide(&mut self, tool: &Tool, reason: impl Into<String>) {
+        self.0.hidden.push(HiddenTool { name: tool.name.clone(), reason: reason.into() });
+    }
+
+    /// Shows a tool, unless an earlier one has its alias: what is advertised under a name is what runs under it.
+    pub(crate) fn show(&mut self, tool: &Arc<Tool>) {
+        if let Some(&earlier) = self.0.by_alias.get(&tool.alias) {
+            let reason = format!(
+                "its alias {} belongs to {}, installed earlier",
+                tool.alias, self.0.tools[earlier].name
+            );
+            return self.hide(tool, reason);
+        }
+        self.0.by_name.insert(tool.name.clone(), self.0.tools.len());
+        self.0.by_alias.insert(tool.alias.clone(), self.0.tools.len());
+        self.0.tools.push(tool.clone());
+    }
+
+    pub(crate) fn build(self) -> UserView {
+        self.0
+    }
+}
+
+/// Which part of a user's tools a caller sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// All of them.
+    Everything,
+    /// Those of one app: what an app without the assistant grant sees.
+    Package(PackageName),
+}
+
+/// What one caller can see and call, frozen for one step.
+#[derive(Debug, Clone)]
+pub struct CatalogView {
+    pub(crate) all: Arc<UserView>,
+    scope: Scope,
+}
+
+impl CatalogView {
+    pub(crate) fn new(all: Arc<UserView>, scope: Scope) -> Self {
+        Self { all, scope }
+    }
+
+    /// Whose view it is.
+    pub fn user(&self) -> &UserId {
+        &self.all.user
+    }
+
+    /// The tool with that name. Hidden, foreign and missing are the same.
+    pub fn find(&self, name: &ToolRef) -> Result<&Arc<Tool>, ToolError> {
+        let index = match name {
+            ToolRef::Canonical(name) => self.all.by_name.get(name),
+            ToolRef::Alias(alias) => self.all.by_alias.get(alias),
+        };
+        index.map(|&index| &self.all.tools[index]).filter(|tool| self.sees(&tool.name)).ok_or_else(|| {
+            let text = format!("There is no tool {name} for this user; look at the list of tools again.");
+            ToolError::new(ErrorCode::ToolNotFound, text)
+        })
+    }
+
+    /// The tools, in their fixed order.
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.all.tools.iter().filter(|tool| self.sees(&tool.name))
+    }
+
+    /// The hidden tools and why.
+    pub fn hidden(&self) -> impl Iterator<Item = &HiddenTool> {
+        self.all.hidden.iter().filter(|hidden| self.sees(&hidden.name))
+    }
+
+    /// The body of a listing: `{"tools":[…]}`.
+    pub fn listing(&self, category: Option<Category>) -> Listing {
+        let make = || {
+            let tools = self.tools().filter(|tool| category.is_none_or(|c| tool.definition.category() == c));
+            Listing::of(close(tools_json(tools)))
+        };
+        let place = category.map_or(0, |category| 1 + category as usize);
+        match (&self.scope, self.all.listings.get(place)) {
+            (Scope::Everything, Some(prepared)) => prepared.get_or_init(make).clone(),
+            _ => make(),
+        }
+    }
+
+    /// The body of a listing with the hidden tools: `{"tools":[…],"hidden":[…]}`. Rare, so made each time.
+    pub fn listing_with_hidden(&self, category: Option<Category>) -> Listing {
+        let tools = self.tools().filter(|tool| category.is_none_or(|c| tool.definition.category() == c));
+        let mut body = tools_json(tools);
+        body.extend_from_slice(b",\"hidden\":");
+        body.extend_from_slice(to_raw(&self.hidden().collect::<Vec<_>>()).get().as_bytes());
+        Listing::of(close(body))
+    }
+
+    fn sees(&self, tool: &ToolName) -> bool {
+        match &self.scope {
+            Scope::Everything => true,
+            Scope::Package(package) => tool.package() == package,
+        }
+    }
+}
+
+fn tools_json<'a>(tools: impl Iterator<Item = &'a Arc<Tool>>) -> Vec<u8> {
+    let mut body = b"{\"tools\":[".to_vec();
+    for (index, tool) in tools.enumerate() {
+        if index > 0 {
+            body.push(b',');
+        }
+        body.extend_from_slice(&tool.listed);
+    }
+    body.push(b']');
+    body
+}
+
+fn close(mut body: Vec<u8>) -> Vec<u8> {
+    body.push(b'}');
+    body
+}

@@ -1,0 +1,145 @@
+//! What travels with a call: built at the door, passed by reference, asked by everybody below.
+
+use std::{fmt, sync::Arc};
+
+use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
+use toolyard_protocol::{CallId, PackageName, ToolRef, UserId, result::ToolResult, trace::TraceParent};
+
+use crate::{
+    catalog::CatalogView,
+    ports::{CallerAbilities, ProgressSink},
+};
+
+/// A way in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Door {
+    /// `POST /api/tools/execute`
+    Rest,
+    /// The endpoint of the first generation.
+    Legacy,
+}
+
+impl Door {
+    /// Every door.
+    pub const ALL: [Self; 2] = [Self::Rest, Self::Legacy];
+
+    /// As the ledger writes it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Rest => "rest",
+            Self::Legacy => "legacy",
+        }
+    }
+}
+
+/// Who makes the call, for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Caller {
+    /// The user, or a client that holds the user's token.
+    User,
+    /// An app, with its key.
+    App(PackageName),
+}
+
+impl fmt::Display for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User => f.write_str("user"),
+            Self::App(package) => write!(f, "app:{package}"),
+        }
+    }
+}
+
+impl std::str::FromStr for Caller {
+    type Err = toolyard_protocol::InvalidName;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.strip_prefix("app:") {
+            Some(package) => package.parse().map(Self::App),
+            None => Ok(Self::User),
+        }
+    }
+}
+
+/// Where a call stands in a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TraceContext {
+    /// The trace, the caller's or a new one.
+    pub trace_id: u128,
+    /// The caller's span.
+    pub parent: Option<u64>,
+    /// The span of this call; what the app is called under.
+    pub span_id: u64,
+    /// Whether the trace is recorded.
+    pub sampled: bool,
+}
+
+impl TraceContext {
+    /// Goes on with the caller's trace, or begins one.
+    pub fn new(parent: Option<TraceParent>, new_trace: impl FnOnce() -> u128, span_id: u64) -> Self {
+        match parent {
+            Some(p) => Self { trace_id: p.trace_id, parent: Some(p.span_id), span_id, sampled: p.sampled },
+            None => Self { trace_id: new_trace().max(1), parent: None, span_id, sampled: false },
+        }
+    }
+
+    /// The header that goes on to the app.
+    pub fn to_header(self) -> TraceParent {
+        TraceParent { trace_id: self.trace_id, span_id: self.span_id, sampled: self.sampled }
+    }
+}
+
+/// Everything about a call but what is called.
+#[derive(Debug, Clone)]
+pub struct CallContext {
+    /// The call's id.
+    pub id: CallId,
+    /// For whom.
+    pub user: UserId,
+    /// By whom.
+    pub caller: Caller,
+    /// Through which door.
+    pub door: Door,
+    /// What the caller can see.
+    pub view: CatalogView,
+    /// Fires when the caller went away.
+    pub cancel: CancellationToken,
+    /// Where progress goes.
+    pub progress: ProgressSink,
+    /// What the caller can do for a source while the call runs.
+    pub abilities: CallerAbilities,
+    /// Where the call stands in a trace.
+    pub trace: TraceContext,
+    /// The caller's key, if the call is to be made once.
+    pub key: Option<Arc<str>>,
+    /// When the time is up. Set by the executor.
+    pub deadline: tokio::time::Instant,
+}
+
+/// What is called.
+#[derive(Debug, Clone)]
+pub struct ToolCall {
+    /// Canonical name or alias.
+    pub name: ToolRef,
+    /// The arguments, raw; missing is the same as empty.
+    pub arguments: Option<Box<RawValue>>,
+}
+
+/// What a call comes to, if it does not fail. Waiting is a reply, not an error.
+#[derive(Debug, Clone)]
+pub enum Reply {
+    /// The tool ran.
+    Done(ToolResult),
+    /// The caller's own client has to run it.
+    AwaitingClient,
+    /// The user has to say yes first.
+    AwaitingApproval,
+    /// The tool wants to know more; the state is sealed and comes back with the answer.
+    AwaitingInput {
+        /// What is asked, raw.
+        request: Arc<RawValue>,
+        /// Opaque to the caller.
+        state: Arc<str>,
+    },
+}

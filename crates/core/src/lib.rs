@@ -1,0 +1,26 @@
+//! The middle of Toolyard: what a user can see, and the one way to run it.
+//!
+//! | look for | in |
+//! | --- | --- |
+//! | the life of a call, top to bottom | [`executor::Executor::call`] and `run` inside it |
+//! | who sees which tools, and why not | [`catalog`] |
+//! | arguments against schemas, in words a model can act on | [`schema`] |
+//! | allow, ask, deny | [`policy`] |
+//! | what core needs from the world | [`ports`] |
+//! | every bound | [`limits`] |
+//!
+//! No HTTP, no SQL, no JavaScript. Sources, sessions, stores and doors meet here and know nothing of each other.
+
+#![warn(missing_docs)]
+
+pub mod catalog;
+pub mod error;
+pub mod executor;
+pub mod limits;
+pub mod policy;
+pub mod ports;
+pub mod schema;
+
+pub use catalog::{Catalog, CatalogView, Tool};
+pub use error::ToolError;
+pub use executor::{CallContext, Caller, Door, Executor, Reply, ToolCall};

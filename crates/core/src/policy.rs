@@ -1,0 +1,149 @@
+//! May this call run? Decided on the real arguments, after they are known to be well formed.
+
+use std::{collections::HashSet, num::NonZeroU32, time::Duration};
+
+use governor::{
+    DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLimiter,
+    clock::{Clock as _, DefaultClock},
+};
+use toolyard_protocol::{PackageName, ToolName, UserId};
+
+use crate::ports::Limiter;
+
+/// What policy says to a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// Run it.
+    Allow,
+    /// Ask the user first.
+    Ask,
+    /// Do not run it.
+    Deny,
+}
+
+/// What the operator does not allow at all, whoever asks.
+#[derive(Debug, Clone, Default)]
+pub struct Policy {
+    tools: HashSet<ToolName>,
+    packages: HashSet<PackageName>,
+}
+
+impl Policy {
+    /// A policy that denies these tools: `package:tool`, or `package:*` for all of an app.
+    pub fn denying<'a>(patterns: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
+        let mut policy = Self::default();
+        for pattern in patterns {
+            match pattern.strip_suffix(":*") {
+                Some(package) => drop(policy.packages.insert(package.parse().map_err(said)?)),
+                None => drop(policy.tools.insert(pattern.parse().map_err(said)?)),
+            }
+        }
+        Ok(policy)
+    }
+
+    /// Decides on one call.
+    pub fn decide(&self, tool: &ToolName) -> Decision {
+        let denied = self.packages.contains(tool.package()) || self.tools.contains(tool);
+        if denied { Decision::Deny } else { Decision::Allow }
+    }
+}
+
+fn said(error: toolyard_protocol::InvalidName) -> String {
+    error.to_string()
+}
+
+/// Calls a second, and how many at once.
+#[derive(Debug, Clone, Copy)]
+pub struct Rate {
+    /// Calls a second in the long run.
+    pub per_second: NonZeroU32,
+    /// Calls at once after a pause.
+    pub burst: NonZeroU32,
+}
+
+impl Rate {
+    fn quota(self) -> Quota {
+        Quota::per_second(self.per_second).allow_burst(self.burst)
+    }
+}
+
+/// The three rates.
+#[derive(Debug, Clone, Copy)]
+pub struct Rates {
+    /// Of one user.
+    pub user: Rate,
+    /// Of one tool, over all users.
+    pub tool: Rate,
+    /// Of everything on this node.
+    pub all: Rate,
+}
+
+/// Rate limits of this process.
+pub struct LocalLimiter {
+    user: DefaultKeyedRateLimiter<UserId>,
+    tool: DefaultKeyedRateLimiter<ToolName>,
+    all: DefaultDirectRateLimiter,
+    clock: DefaultClock,
+}
+
+impl LocalLimiter {
+    /// Limits with these rates.
+    pub fn new(rates: Rates) -> Self {
+        Self {
+            user: RateLimiter::keyed(rates.user.quota()),
+            tool: RateLimiter::keyed(rates.tool.quota()),
+            all: RateLimiter::direct(rates.all.quota()),
+            clock: DefaultClock::default(),
+        }
+    }
+
+    /// Forgets users and tools that are as good as new. Called now and then, so that memory stays bounded.
+    pub fn forget_idle(&self) {
+        self.user.retain_recent();
+        self.user.shrink_to_fit();
+        self.tool.retain_recent();
+    }
+}
+
+impl Limiter for LocalLimiter {
+    fn check(&self, user: &UserId, tool: &ToolName) -> Result<(), Duration> {
+        let wait = |not_until: governor::NotUntil<_>| not_until.wait_time_from(self.clock.now());
+        self.user.check_key(user).map_err(wait)?;
+        self.tool.check_key(tool).map_err(wait)?;
+        self.all.check().map_err(wait)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn denies_tools_and_whole_apps() {
+        let policy = Policy::denying(["com.a:x", "com.b:*"]).unwrap();
+        let decide = |name: &str| policy.decide(&name.parse().unwrap());
+        assert_eq!(decide("com.a:x"), Decision::Deny);
+        assert_eq!(decide("com.a:y"), Decision::Allow);
+        assert_eq!(decide("com.b:anything"), Decision::Deny);
+        assert!(Policy::denying(["com.b"]).is_err());
+    }
+
+    #[test]
+    fn each_rate_holds_and_says_how_long_to_wait() {
+        let rate = |burst| Rate { per_second: NonZeroU32::MIN, burst: NonZeroU32::new(burst).unwrap() };
+        let limiter =
+            |user, tool, all| LocalLimiter::new(Rates { user: rate(user), tool: rate(tool), all: rate(all) });
+        let (ada, bob) = ("ada".parse().unwrap(), "bob".parse().unwrap());
+        let (x, y) = ("com.a:x".parse().unwrap(), "com.a:y".parse().unwrap());
+
+        let by_user = limiter(1, 100, 100);
+        assert!(by_user.check(&ada, &x).is_ok() && by_user.check(&bob, &x).is_ok());
+        assert!(by_user.check(&ada, &y).unwrap_err() <= Duration::from_secs(1));
+        let by_tool = limiter(100, 1, 100);
+        assert!(by_tool.check(&ada, &x).is_ok() && by_tool.check(&bob, &y).is_ok());
+        assert!(by_tool.check(&bob, &x).is_err());
+        let by_all = limiter(100, 100, 1);
+        assert!(by_all.check(&ada, &x).is_ok());
+        assert!(by_all.check(&bob, &y).is_err());
+    }
+}

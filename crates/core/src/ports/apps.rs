@@ -1,0 +1,214 @@
+//! Ports towards what must last: apps, their tools, who installed what, settings, devices.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use serde_json::{Map, Value, value::RawValue};
+use toolyard_protocol::{PackageName, ToolName, UserId, app::AppDetails, device::Capabilities};
+
+use super::StoreError;
+
+/// An app as it is stored.
+#[derive(Debug, Clone)]
+pub struct AppRecord {
+    /// Its name.
+    pub package: PackageName,
+    /// What its developer says of it.
+    pub details: AppDetails,
+    /// Who registered it.
+    pub owner: String,
+    /// SHA-256 of its API key.
+    pub key_hash: [u8; 32],
+    /// Its signing secrets, sealed, the current one first; two during a rotation.
+    pub signing: Vec<Vec<u8>>,
+    /// Whether the operator lets it call the tools of other apps.
+    pub assistant: bool,
+    /// Current version of its tools; 0 is none yet.
+    pub tools_version: u64,
+    /// How many tools that version has.
+    pub tool_count: u64,
+    /// When it was registered.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// An app to be stored.
+#[derive(Debug, Clone)]
+pub struct NewRecord {
+    /// Its name.
+    pub package: PackageName,
+    /// What its developer says of it.
+    pub details: AppDetails,
+    /// Who registers it.
+    pub owner: String,
+    /// SHA-256 of its API key.
+    pub key_hash: [u8; 32],
+    /// Its signing secret, sealed.
+    pub signing: Vec<u8>,
+    /// When.
+    pub at: Timestamp,
+    /// Its first set of tools, stored in the same act.
+    pub tools: Option<StoredSet>,
+}
+
+/// A change of an app.
+#[derive(Debug, Clone)]
+pub enum AppChange {
+    /// Other details.
+    Details(Box<AppDetails>),
+    /// A new key; the old one is void.
+    Key([u8; 32]),
+    /// New signing secrets, sealed, the current one first.
+    Signing(Vec<Vec<u8>>),
+    /// The operator's grant to call the tools of other apps.
+    Assistant(bool),
+}
+
+/// Apps.
+#[async_trait]
+pub trait Apps: Send + Sync {
+    /// One app.
+    async fn find(&self, package: &PackageName) -> Result<Option<AppRecord>, StoreError>;
+    /// The apps of an owner, or of everybody, by name.
+    async fn list(&self, owner: Option<&str>) -> Result<Vec<AppRecord>, StoreError>;
+    /// Stores a new app with its first tools, whole or not at all. False where the name is taken.
+    async fn create(&self, app: NewRecord) -> Result<bool, StoreError>;
+    /// Changes an app. False where there is none.
+    async fn change(
+        &self,
+        package: &PackageName,
+        change: AppChange,
+        at: Timestamp,
+    ) -> Result<bool, StoreError>;
+    /// Removes an app with everything that hangs on it. False where there is none.
+    async fn remove(&self, package: &PackageName) -> Result<bool, StoreError>;
+}
+
+/// A set of tools, immutable.
+#[derive(Debug, Clone)]
+pub struct StoredSet {
+    /// The definitions as they came.
+    pub tools: Vec<Box<RawValue>>,
+    /// SHA-256 of the set, in hex.
+    pub hash: String,
+    /// By whom.
+    pub by: String,
+}
+
+/// One version of an app's tools.
+#[derive(Debug, Clone)]
+pub struct VersionInfo {
+    /// Counts from 1.
+    pub version: u64,
+    /// SHA-256 of the set, in hex.
+    pub hash: String,
+    /// By whom.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+    /// How many tools.
+    pub tool_count: u64,
+}
+
+/// Tool definitions: immutable versions and a pointer to the current one.
+#[async_trait]
+pub trait Definitions: Send + Sync {
+    /// Adds a version and makes it the current one, in one act. None where there is no such app; the version that is
+    /// current already where the set is the same.
+    async fn publish(
+        &self,
+        package: &PackageName,
+        set: StoredSet,
+        at: Timestamp,
+    ) -> Result<Option<u64>, StoreError>;
+    /// One version of the tools.
+    async fn version(&self, package: &PackageName, version: u64) -> Result<Option<StoredSet>, StoreError>;
+    /// The versions, newest first.
+    async fn versions(&self, package: &PackageName) -> Result<Vec<VersionInfo>, StoreError>;
+    /// Makes an older version the current one. False where there is none.
+    async fn activate(&self, package: &PackageName, version: u64, at: Timestamp) -> Result<bool, StoreError>;
+}
+
+/// One installed app.
+#[derive(Debug, Clone)]
+pub struct Install {
+    /// Which.
+    pub package: PackageName,
+    /// Since when.
+    pub at: Timestamp,
+    /// Whether the user lets it call the tools of other apps.
+    pub assistant: bool,
+}
+
+/// Who installed what.
+#[async_trait]
+pub trait Installs: Send + Sync {
+    /// The user's apps, the earliest install first.
+    async fn of(&self, user: &UserId) -> Result<Vec<Install>, StoreError>;
+    /// Installs an app; installing it again changes nothing. False where there is no such app.
+    async fn install(&self, user: &UserId, package: &PackageName, at: Timestamp) -> Result<bool, StoreError>;
+    /// Removes an install, its grants and the app's data of this user. False where there is none.
+    async fn uninstall(&self, user: &UserId, package: &PackageName) -> Result<bool, StoreError>;
+    /// Lets the app call the tools of other apps for this user, or takes that back. False where it is not installed.
+    async fn grant(&self, user: &UserId, package: &PackageName, assistant: bool) -> Result<bool, StoreError>;
+}
+
+/// What a user has switched off.
+#[async_trait]
+pub trait Settings: Send + Sync {
+    /// The tools that are off.
+    async fn tools_off(&self, user: &UserId) -> Result<Vec<ToolName>, StoreError>;
+    /// Switches a tool on or off.
+    async fn switch_tool(&self, user: &UserId, tool: &ToolName, on: bool) -> Result<(), StoreError>;
+}
+
+/// The device that a user had last.
+#[derive(Debug, Clone)]
+pub struct StoredDevice {
+    /// What it can do.
+    pub capabilities: Arc<Capabilities>,
+    /// Since when.
+    pub at: Timestamp,
+}
+
+/// Devices.
+#[async_trait]
+pub trait Devices: Send + Sync {
+    /// The device that the user had last.
+    async fn last(&self, user: &UserId) -> Result<Option<StoredDevice>, StoreError>;
+    /// Remembers it.
+    async fn remember(&self, user: &UserId, device: StoredDevice) -> Result<(), StoreError>;
+}
+
+/// What an app keeps for a user: its own key-value storage, and the user's values of its settings.
+#[async_trait]
+pub trait AppData: Send + Sync {
+    /// Everything stored.
+    async fn stored(&self, user: &UserId, package: &PackageName) -> Result<Map<String, Value>, StoreError>;
+    /// Adds or replaces entries. False where the total would pass `max_bytes`; nothing is stored then.
+    async fn store(
+        &self,
+        user: &UserId,
+        package: &PackageName,
+        entries: Map<String, Value>,
+        max_bytes: usize,
+    ) -> Result<bool, StoreError>;
+    /// Removes one entry, or all. How many there were.
+    async fn forget(
+        &self,
+        user: &UserId,
+        package: &PackageName,
+        key: Option<&str>,
+    ) -> Result<u64, StoreError>;
+    /// The user's values of the app's settings.
+    async fn settings(&self, user: &UserId, package: &PackageName) -> Result<Map<String, Value>, StoreError>;
+    /// Replaces the user's values.
+    async fn set_settings(
+        &self,
+        user: &UserId,
+        package: &PackageName,
+        values: Map<String, Value>,
+    ) -> Result<(), StoreError>;
+}

@@ -1,0 +1,89 @@
+//! Ports towards what is live: sessions, and the news that something changed.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::time::Instant;
+use toolyard_protocol::{AppSessionId, PackageName, UserId, call::Activation, device::Capabilities};
+
+use super::StoreError;
+use crate::{catalog::AppHead, error::ToolError};
+
+/// What the catalog needs to know of a live user.
+#[derive(Debug, Clone, Default)]
+pub struct SessionView {
+    /// What the device can do; nothing is filtered where that is not known.
+    pub capabilities: Option<Arc<Capabilities>>,
+}
+
+/// Who is here.
+pub trait Presence: Send + Sync {
+    /// The user's session, if there is one.
+    fn session(&self, user: &UserId) -> Option<SessionView>;
+}
+
+/// An app that can be called now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ready {
+    /// Whether it was started for this call.
+    pub activation: Activation,
+}
+
+/// Wakes apps.
+#[async_trait]
+pub trait Waker: Send + Sync {
+    /// Returns once the app runs for the user and its socket is open. Safe from many tasks at once: one start for all.
+    async fn ensure_running(
+        &self,
+        user: &UserId,
+        app: &AppHead,
+        deadline: Instant,
+    ) -> Result<Ready, ToolError>;
+
+    /// Whether the app's socket is open now. A reply that claims the display is worth nothing without it.
+    fn is_connected(&self, user: &UserId, app: &PackageName) -> bool;
+}
+
+/// Something changed that a cached view may hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// An app was registered, changed, given other tools, or removed.
+    App(PackageName),
+    /// The user installed or removed an app, switched a tool, or changed the device.
+    View(UserId),
+}
+
+/// Called for each change, on the node that made it before `publish` returns.
+pub type Listener = Box<dyn Fn(&Change) + Send + Sync>;
+
+/// Tells everybody that something changed.
+pub trait Signals: Send + Sync {
+    /// Tells it. Listeners of this node have run when it returns, so whoever made the change reads the new state.
+    fn publish(&self, change: Change);
+    /// Wants to be told.
+    fn listen(&self, listener: Listener);
+}
+
+/// A run of an app that may outlive this process: apps reconnect by themselves after a restart of the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredRun {
+    /// What the app says when it connects.
+    pub session: AppSessionId,
+    /// For whom.
+    pub user: UserId,
+    /// Which app.
+    pub package: PackageName,
+    /// Whether the user opened it, or a call woke it.
+    pub by_user: bool,
+}
+
+/// The table of app sessions that were handed out and have not ended.
+#[async_trait]
+pub trait Runs: Send + Sync {
+    /// Adds or replaces one.
+    async fn keep_run(&self, run: &StoredRun) -> Result<(), StoreError>;
+    /// Removes one.
+    async fn drop_run(&self, session: &AppSessionId) -> Result<(), StoreError>;
+    /// All of them, after a start.
+    async fn kept_runs(&self) -> Result<Vec<StoredRun>, StoreError>;
+}

@@ -1,0 +1,25 @@
+//! What core needs from the world. Object-safe, few methods each, one in-process implementation now and one for many
+//! nodes later. Nothing else in core is a trait.
+
+mod apps;
+mod ledger;
+mod live;
+mod source;
+mod world;
+
+pub use apps::{
+    AppChange, AppData, AppRecord, Apps, Definitions, Devices, Install, Installs, NewRecord, Settings,
+    StoredDevice, StoredSet, VersionInfo,
+};
+pub use ledger::{
+    CallFilter, CallLog, CallRecord, Claim, KeyClaim, KeyEnd, Ledger, StoredOutcome, UsageFilter, digest_of,
+};
+pub use live::{Change, Listener, Presence, Ready, Runs, SessionView, Signals, StoredRun, Waker};
+pub(crate) use source::Sources;
+pub use source::{CallerAbilities, ProgressSink, Question, SourceKind, ToolSource};
+pub use world::{Clock, Ids, Limiter, Secrets, SystemClock, SystemIds, Unsealed};
+
+/// The store failed. Opaque: nobody but the log can do anything with it.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("the store failed: {0}")]
+pub struct StoreError(pub String);

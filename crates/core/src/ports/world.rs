@@ -1,0 +1,84 @@
+//! Time, chance, secrets and limits: passed in, so that a test can move them.
+
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
+use toolyard_protocol::{CallId, ToolName, UserId};
+
+/// The time of day.
+pub trait Clock: Send + Sync {
+    /// Now.
+    fn now(&self) -> Timestamp;
+}
+
+/// The clock of the machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that everybody else asks")]
+    fn now(&self) -> Timestamp {
+        Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+}
+
+/// Unguessable numbers and the names made of them.
+pub trait Ids: Send + Sync {
+    /// Fills the buffer with random bytes.
+    fn fill(&self, bytes: &mut [u8]);
+
+    /// A new id for a call: sorts by time.
+    fn call(&self, now: Timestamp) -> CallId {
+        let mut bytes = [0; 16];
+        self.fill(&mut bytes[6..]);
+        let millis = u64::try_from(now.as_millisecond()).unwrap_or(0);
+        bytes[..6].copy_from_slice(&millis.to_be_bytes()[2..]);
+        CallId::from_bytes(bytes)
+    }
+
+    /// A random number that is not 0, as trace and span ids must be.
+    fn number(&self) -> u64 {
+        let mut bytes = [0; 8];
+        self.fill(&mut bytes);
+        u64::from_be_bytes(bytes).max(1)
+    }
+
+    /// A new secret of 32 random bytes, in hex.
+    fn secret(&self) -> String {
+        let mut bytes = [0; 32];
+        self.fill(&mut bytes);
+        hex::encode(bytes)
+    }
+}
+
+/// The randomness of the machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemIds;
+
+impl Ids for SystemIds {
+    fn fill(&self, bytes: &mut [u8]) {
+        use rand::Rng as _;
+        rand::rng().fill_bytes(bytes);
+    }
+}
+
+/// How many calls in a short time are too many.
+pub trait Limiter: Send + Sync {
+    /// Counts one call, or says after what time it would fit.
+    fn check(&self, user: &UserId, tool: &ToolName) -> Result<(), Duration>;
+}
+
+/// A sealed text that could not be opened: other root key, or damaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a stored secret cannot be opened with this root key")]
+pub struct Unsealed;
+
+/// One root key and what is derived from it. During a rotation two root keys are accepted; new things use the first.
+pub trait Secrets: Send + Sync {
+    /// Seals a text for the store.
+    fn seal(&self, plain: &str) -> Vec<u8>;
+    /// Opens what [`Secrets::seal`] made.
+    fn open(&self, sealed: &[u8]) -> Result<String, Unsealed>;
+    /// Subkeys for a purpose, the one for new things first.
+    fn derive(&self, purpose: &str) -> Vec<[u8; 32]>;
+}
