@@ -1,0 +1,77 @@
+//! What apps keep for a user. It hangs on the install and goes with it.
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use toolyard_core::ports::{AppData, StoreError};
+use toolyard_protocol::{PackageName, UserId};
+
+use super::{
+    SqliteStore, failed,
+    rows::{json, signed, text},
+};
+
+#[async_trait]
+impl AppData for SqliteStore {
+    async fn stored(&self, user: &UserId, package: &PackageName) -> Result<Map<String, Value>, StoreError> {
+        let sql = "SELECT key, value FROM app_storage WHERE user = ? AND package = ? ORDER BY key";
+        let query = sqlx::query_as::<_, (String, String)>(sql).bind(user.as_str()).bind(package.as_str());
+        let rows = query.fetch_all(&self.read).await.map_err(failed)?;
+        rows.into_iter().map(|(key, value)| Ok((key, json("app data", &value)?))).collect()
+    }
+
+    async fn store(
+        &self,
+        user: &UserId,
+        package: &PackageName,
+        entries: Map<String, Value>,
+        max_bytes: usize,
+    ) -> Result<bool, StoreError> {
+        let mut tx = self.write.begin().await.map_err(failed)?;
+        for (key, value) in &entries {
+            let sql = "INSERT INTO app_storage (user, package, key, value) VALUES (?, ?, ?, ?)
+                 ON CONFLICT (user, package, key) DO UPDATE SET value = excluded.value";
+            let value = text("app data", value)?;
+            let query = sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).bind(key).bind(value);
+            query.execute(&mut *tx).await.map_err(failed)?;
+        }
+        let sql = "SELECT COALESCE(SUM(LENGTH(key) + LENGTH(value)), 0) FROM app_storage WHERE user = ? AND package = ?";
+        let total = sqlx::query_scalar::<_, i64>(sql).bind(user.as_str()).bind(package.as_str());
+        let total = total.fetch_one(&mut *tx).await.map_err(failed)?;
+        if total > signed(max_bytes as u64) {
+            return Ok(false);
+        }
+        tx.commit().await.map_err(failed)?;
+        Ok(true)
+    }
+
+    async fn forget(
+        &self,
+        user: &UserId,
+        package: &PackageName,
+        key: Option<&str>,
+    ) -> Result<u64, StoreError> {
+        let sql = "DELETE FROM app_storage WHERE user = ?1 AND package = ?2 AND (?3 IS NULL OR key = ?3)";
+        let query = sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).bind(key);
+        Ok(query.execute(&self.write).await.map_err(failed)?.rows_affected())
+    }
+
+    async fn settings(&self, user: &UserId, package: &PackageName) -> Result<Map<String, Value>, StoreError> {
+        let sql = "SELECT settings FROM app_settings WHERE user = ? AND package = ?";
+        let query = sqlx::query_scalar::<_, String>(sql).bind(user.as_str()).bind(package.as_str());
+        let found = query.fetch_optional(&self.read).await.map_err(failed)?;
+        found.map_or_else(|| Ok(Map::new()), |settings| json("settings", &settings))
+    }
+
+    async fn set_settings(
+        &self,
+        user: &UserId,
+        package: &PackageName,
+        values: Map<String, Value>,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO app_settings (user, package, settings) VALUES (?, ?, ?)
+             ON CONFLICT (user, package) DO UPDATE SET settings = excluded.settings";
+        let query =
+            sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).bind(text("settings", &values)?);
+        query.execute(&self.write).await.map(drop).map_err(failed)
+    }
+}

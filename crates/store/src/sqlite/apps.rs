@@ -1,0 +1,136 @@
+//! Apps.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use sqlx::FromRow;
+use toolyard_core::ports::{AppChange, AppRecord, Apps, NewRecord, StoreError};
+use toolyard_protocol::PackageName;
+
+use super::{
+    SqliteStore, damaged,
+    definitions::insert_set,
+    failed,
+    rows::{json, parsed, text, time, unsigned},
+};
+
+/// Most apps in one list.
+const MAX_APPS: i64 = 10_000;
+
+#[derive(FromRow)]
+struct AppRow {
+    package: String,
+    details: String,
+    owner: String,
+    key_hash: Vec<u8>,
+    signing: Vec<u8>,
+    signing_old: Option<Vec<u8>>,
+    assistant: bool,
+    tools_version: i64,
+    tool_count: i64,
+    created_at: i64,
+    updated_at: i64,
+}
+
+impl AppRow {
+    fn read(self) -> Result<AppRecord, StoreError> {
+        let key_hash = self.key_hash.try_into().map_err(|_| damaged("key hash", "wrong length"))?;
+        Ok(AppRecord {
+            package: parsed("package name", &self.package)?,
+            details: json("app", &self.details)?,
+            owner: self.owner,
+            key_hash,
+            signing: std::iter::once(self.signing).chain(self.signing_old).collect(),
+            assistant: self.assistant,
+            tools_version: unsigned(self.tools_version),
+            tool_count: unsigned(self.tool_count),
+            created_at: time(self.created_at),
+            updated_at: time(self.updated_at),
+        })
+    }
+}
+
+macro_rules! select_apps {
+    ($rest:literal) => {
+        concat!(
+            "SELECT a.*, COALESCE(s.tool_count, 0) AS tool_count FROM apps a LEFT JOIN tool_sets s",
+            " ON s.package = a.package AND s.version = a.tools_version ",
+            $rest
+        )
+    };
+}
+
+#[async_trait]
+impl Apps for SqliteStore {
+    async fn find(&self, package: &PackageName) -> Result<Option<AppRecord>, StoreError> {
+        let query = sqlx::query_as::<_, AppRow>(select_apps!("WHERE a.package = ?")).bind(package.as_str());
+        query.fetch_optional(&self.read).await.map_err(failed)?.map(AppRow::read).transpose()
+    }
+
+    async fn list(&self, owner: Option<&str>) -> Result<Vec<AppRecord>, StoreError> {
+        let sql = select_apps!("WHERE ?1 IS NULL OR a.owner = ?1 ORDER BY a.package LIMIT ?2");
+        let query = sqlx::query_as::<_, AppRow>(sql).bind(owner).bind(MAX_APPS);
+        query.fetch_all(&self.read).await.map_err(failed)?.into_iter().map(AppRow::read).collect()
+    }
+
+    async fn create(&self, app: NewRecord) -> Result<bool, StoreError> {
+        let mut tx = self.write.begin().await.map_err(failed)?;
+        let created = sqlx::query(
+            "INSERT INTO apps (package, details, owner, key_hash, signing, created_at, updated_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) ON CONFLICT DO NOTHING",
+        )
+        .bind(app.package.as_str())
+        .bind(text("app", &app.details)?)
+        .bind(&app.owner)
+        .bind(app.key_hash.as_slice())
+        .bind(&app.signing)
+        .bind(app.at.as_millisecond())
+        .execute(&mut *tx)
+        .await
+        .map_err(failed)?;
+        if created.rows_affected() == 0 {
+            return Ok(false);
+        }
+        if let Some(set) = app.tools {
+            insert_set(&mut tx, &app.package, &set, app.at).await?;
+        }
+        tx.commit().await.map_err(failed)?;
+        Ok(true)
+    }
+
+    async fn change(
+        &self,
+        package: &PackageName,
+        change: AppChange,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let (at, package) = (at.as_millisecond(), package.as_str());
+        let query = match change {
+            AppChange::Details(details) => {
+                let sql = "UPDATE apps SET updated_at = ?, details = ? WHERE package = ?";
+                sqlx::query(sql).bind(at).bind(text("app", &details)?)
+            }
+            AppChange::Key(hash) => {
+                let sql = "UPDATE apps SET updated_at = ?, key_hash = ? WHERE package = ?";
+                sqlx::query(sql).bind(at).bind(hash.to_vec())
+            }
+            AppChange::Signing(secrets) => {
+                let mut secrets = secrets.into_iter();
+                let first =
+                    secrets.next().ok_or_else(|| StoreError("an app needs a signing secret".to_owned()))?;
+                let sql = "UPDATE apps SET updated_at = ?, signing = ?, signing_old = ? WHERE package = ?";
+                sqlx::query(sql).bind(at).bind(first).bind(secrets.next())
+            }
+            AppChange::Assistant(may) => {
+                let sql = "UPDATE apps SET updated_at = ?, assistant = ? WHERE package = ?";
+                sqlx::query(sql).bind(at).bind(may)
+            }
+        };
+        let changed = query.bind(package).execute(&self.write).await.map_err(failed)?;
+        Ok(changed.rows_affected() > 0)
+    }
+
+    async fn remove(&self, package: &PackageName) -> Result<bool, StoreError> {
+        let removed = sqlx::query("DELETE FROM apps WHERE package = ?").bind(package.as_str());
+        Ok(removed.execute(&self.write).await.map_err(failed)?.rows_affected() > 0)
+    }
+}

@@ -1,0 +1,184 @@
+//! Reading the ledger, and how a record becomes a row.
+
+use async_trait::async_trait;
+use sqlx::{Arguments as _, FromRow, sqlite::SqliteArguments};
+use toolyard_core::{
+    executor::{Caller, Door, TraceContext},
+    ports::{CallFilter, CallLog, CallRecord, SourceKind, StoreError, UsageFilter},
+};
+use toolyard_protocol::{
+    CallId, ErrorCode,
+    api::{StepTimes, UsageRow},
+};
+
+use super::{
+    SqliteStore, damaged, failed,
+    rows::{parsed, signed, time, unsigned},
+};
+
+/// Most rows of a page, whatever was asked.
+const MAX_PAGE: u32 = 500;
+/// Most tools in a usage report.
+const MAX_USAGE: i64 = 1_000;
+
+#[derive(FromRow)]
+struct CallRow {
+    id: String,
+    user: String,
+    tool: String,
+    package: Option<String>,
+    source: String,
+    door: String,
+    caller: String,
+    error: Option<String>,
+    replayed: bool,
+    started_at: i64,
+    duration_us: i64,
+    steps: String,
+    bytes_in: i64,
+    bytes_out: i64,
+    trace: String,
+}
+
+/// Binds the columns in the order of the insert statement.
+pub(super) fn bind_record(to: &mut SqliteArguments, record: &CallRecord) -> Result<(), StoreError> {
+    let steps = &record.steps;
+    let steps = [steps.find, steps.validate, steps.authorize, steps.ready, steps.invoke, steps.check];
+    let steps = steps.map(|us| us.to_string()).join(" ");
+    let trace = &record.trace;
+    let parent = trace.parent.unwrap_or(0);
+    let trace =
+        format!("{:032x} {:016x} {parent:016x} {}", trace.trace_id, trace.span_id, u8::from(trace.sampled));
+    let bind = || {
+        to.add(record.id.as_str())?;
+        to.add(record.user.as_str())?;
+        to.add(&*record.tool)?;
+        to.add(record.package.as_ref().map(|package| package.as_str()))?;
+        to.add(record.source.as_str())?;
+        to.add(record.door.as_str())?;
+        to.add(record.caller.to_string())?;
+        to.add(record.error.map(ErrorCode::as_str))?;
+        to.add(record.replayed)?;
+        to.add(record.started_at.as_millisecond())?;
+        to.add(signed(record.duration_us))?;
+        to.add(steps)?;
+        to.add(signed(record.bytes_in))?;
+        to.add(signed(record.bytes_out))?;
+        to.add(trace)
+    };
+    bind().map_err(|error| StoreError(error.to_string()))
+}
+
+impl CallRow {
+    fn read(self) -> Result<CallRecord, StoreError> {
+        Ok(CallRecord {
+            id: parsed("call id", &self.id)?,
+            user: parsed("user", &self.user)?,
+            tool: self.tool.into(),
+            package: self.package.map(|package| parsed("package name", &package)).transpose()?,
+            source: read_source(&self.source)?,
+            door: read_door(&self.door)?,
+            caller: parsed::<Caller>("caller", &self.caller)?,
+            error: self
+                .error
+                .map(|code| ErrorCode::from_wire(&code).ok_or_else(|| damaged("error", code)))
+                .transpose()?,
+            replayed: self.replayed,
+            started_at: time(self.started_at),
+            duration_us: unsigned(self.duration_us),
+            steps: read_steps(&self.steps),
+            bytes_in: unsigned(self.bytes_in),
+            bytes_out: unsigned(self.bytes_out),
+            trace: read_trace(&self.trace),
+        })
+    }
+}
+
+fn read_source(text: &str) -> Result<SourceKind, StoreError> {
+    [SourceKind::App].into_iter().find(|kind| kind.as_str() == text).ok_or_else(|| damaged("source", text))
+}
+
+fn read_door(text: &str) -> Result<Door, StoreError> {
+    Door::ALL.into_iter().find(|door| door.as_str() == text).ok_or_else(|| damaged("door", text))
+}
+
+fn read_steps(text: &str) -> StepTimes {
+    let mut times = text.split(' ').map(|us| us.parse().unwrap_or(0));
+    let mut next = || times.next().unwrap_or(0);
+    StepTimes {
+        find: next(),
+        validate: next(),
+        authorize: next(),
+        ready: next(),
+        invoke: next(),
+        check: next(),
+    }
+}
+
+fn read_trace(text: &str) -> TraceContext {
+    let mut parts = text.split(' ').map(|part| u128::from_str_radix(part, 16).unwrap_or(0));
+    let mut next = || parts.next().unwrap_or(0);
+    let (trace_id, span_id, parent, sampled) = (next(), next(), next(), next());
+    let span = |id: u128| u64::try_from(id).unwrap_or(0);
+    TraceContext {
+        trace_id,
+        span_id: span(span_id),
+        parent: (parent != 0).then_some(span(parent)),
+        sampled: sampled == 1,
+    }
+}
+
+#[async_trait]
+impl CallLog for SqliteStore {
+    async fn page(&self, filter: &CallFilter) -> Result<Vec<CallRecord>, StoreError> {
+        self.ledger.flush().await;
+        // Written for each filter to be left out; the two that narrow the most have an index.
+        let query = sqlx::query_as::<_, CallRow>(
+            "SELECT c.* FROM calls c WHERE (?1 IS NULL OR c.user = ?1) AND (?2 IS NULL OR c.tool = ?2)
+             AND (?3 IS NULL OR c.package = ?3) AND (?4 IS NULL OR COALESCE(c.error, 'OK') = ?4)
+             AND (?5 IS NULL OR c.started_at >= ?5) AND (?6 IS NULL OR c.id < ?6)
+             AND (?7 IS NULL OR c.package IN (SELECT package FROM apps WHERE owner = ?7))
+             ORDER BY c.id DESC LIMIT ?8",
+        );
+        let query = query
+            .bind(filter.user.as_ref().map(|user| user.as_str()))
+            .bind(filter.tool.as_ref().map(|tool| tool.as_str()))
+            .bind(filter.package.as_ref().map(|package| package.as_str()))
+            .bind(filter.outcome.as_deref())
+            .bind(filter.since.map(|at| at.as_millisecond()))
+            .bind(filter.before.as_ref().map(|id| id.as_str()))
+            .bind(filter.owner.as_deref())
+            .bind(filter.limit.clamp(1, MAX_PAGE));
+        query.fetch_all(&self.read).await.map_err(failed)?.into_iter().map(CallRow::read).collect()
+    }
+
+    async fn call(&self, id: &CallId) -> Result<Option<CallRecord>, StoreError> {
+        self.ledger.flush().await;
+        let query = sqlx::query_as::<_, CallRow>("SELECT * FROM calls WHERE id = ?").bind(id.as_str());
+        query.fetch_optional(&self.read).await.map_err(failed)?.map(CallRow::read).transpose()
+    }
+
+    async fn usage(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
+        self.ledger.flush().await;
+        let query = sqlx::query_as::<_, (String, i64, i64, i64)>(
+            "SELECT tool, COUNT(*) AS calls, COUNT(error), CAST(AVG(duration_us) AS INTEGER) FROM calls
+             WHERE package IS NOT NULL AND (?1 IS NULL OR user = ?1) AND (?2 IS NULL OR started_at >= ?2)
+             AND (?3 IS NULL OR package IN (SELECT package FROM apps WHERE owner = ?3))
+             GROUP BY tool ORDER BY calls DESC, tool LIMIT ?4",
+        );
+        let query = query
+            .bind(filter.user.as_ref().map(|user| user.as_str()))
+            .bind(filter.since.map(|at| at.as_millisecond()))
+            .bind(filter.owner.as_deref())
+            .bind(MAX_USAGE);
+        let rows = query.fetch_all(&self.read).await.map_err(failed)?.into_iter();
+        Ok(rows
+            .map(|(tool, calls, errors, mean)| UsageRow {
+                tool,
+                calls: unsigned(calls),
+                errors: unsigned(errors),
+                mean_us: unsigned(mean),
+            })
+            .collect())
+    }
+}

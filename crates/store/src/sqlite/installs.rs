@@ -1,0 +1,75 @@
+//! Who installed what, and what they allow it.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use toolyard_core::ports::{Install, Installs, StoreError};
+use toolyard_protocol::{PackageName, UserId};
+
+use super::{
+    SqliteStore, failed,
+    rows::{parsed, time},
+};
+
+/// Most installs of one user in one list.
+const MAX_INSTALLS: i64 = 1_000;
+/// The grant to call the tools of other apps.
+const ASSISTANT: &str = "assistant";
+
+#[async_trait]
+impl Installs for SqliteStore {
+    async fn of(&self, user: &UserId) -> Result<Vec<Install>, StoreError> {
+        let query = sqlx::query_as::<_, (String, i64, bool)>(
+            "SELECT i.package, i.installed_at, g.what IS NOT NULL FROM installs i
+             LEFT JOIN grants g ON g.user = i.user AND g.package = i.package AND g.what = ?
+             WHERE i.user = ? ORDER BY i.installed_at, i.package LIMIT ?",
+        );
+        let rows = query.bind(ASSISTANT).bind(user.as_str()).bind(MAX_INSTALLS).fetch_all(&self.read).await;
+        let install = |(package, at, assistant): (String, i64, bool)| {
+            Ok(Install { package: parsed("package name", &package)?, at: time(at), assistant })
+        };
+        rows.map_err(failed)?.into_iter().map(install).collect()
+    }
+
+    async fn install(&self, user: &UserId, package: &PackageName, at: Timestamp) -> Result<bool, StoreError> {
+        let mut tx = self.write.begin().await.map_err(failed)?;
+        let there = sqlx::query("SELECT 1 FROM apps WHERE package = ?").bind(package.as_str());
+        if there.fetch_optional(&mut *tx).await.map_err(failed)?.is_none() {
+            return Ok(false);
+        }
+        let sql =
+            "INSERT INTO installs (user, package, installed_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+        let insert = sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).bind(at.as_millisecond());
+        insert.execute(&mut *tx).await.map_err(failed)?;
+        tx.commit().await.map_err(failed)?;
+        Ok(true)
+    }
+
+    async fn uninstall(&self, user: &UserId, package: &PackageName) -> Result<bool, StoreError> {
+        let sql = "DELETE FROM installs WHERE user = ? AND package = ?";
+        let gone = sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).execute(&self.write).await;
+        Ok(gone.map_err(failed)?.rows_affected() > 0)
+    }
+
+    async fn grant(&self, user: &UserId, package: &PackageName, assistant: bool) -> Result<bool, StoreError> {
+        let mut tx = self.write.begin().await.map_err(failed)?;
+        let there = sqlx::query("SELECT 1 FROM installs WHERE user = ? AND package = ?");
+        let there = there
+            .bind(user.as_str())
+            .bind(package.as_str())
+            .fetch_optional(&mut *tx)
+            .await
+            .map_err(failed)?;
+        if there.is_none() {
+            return Ok(false);
+        }
+        let sql = if assistant {
+            "INSERT INTO grants (user, package, what) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+        } else {
+            "DELETE FROM grants WHERE user = ? AND package = ? AND what = ?"
+        };
+        let change = sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).bind(ASSISTANT);
+        change.execute(&mut *tx).await.map_err(failed)?;
+        tx.commit().await.map_err(failed)?;
+        Ok(true)
+    }
+}

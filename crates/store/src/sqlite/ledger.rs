@@ -1,0 +1,299 @@
+//! The writer of the ledger: one task, one connection, one transaction for everything that waits.
+//!
+//! Records without a key wait a moment for company and are lost if the process is killed before their batch is written.
+//! Keys do not wait: what came meanwhile is written with them, synced to disk, and only then answered (group commit).
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use sqlx::{Connection as _, SqliteConnection, sqlite::SqliteArguments};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{Instant, timeout_at},
+};
+use tokio_util::task::TaskTracker;
+use toolyard_core::ports::{CallRecord, Claim, KeyClaim, KeyEnd, Ledger, StoreError};
+
+use super::{SqliteStore, StoreSettings, call_log::bind_record, failed};
+
+/// Rows in one statement. Statements of this shape are prepared once.
+const ROWS_AT_ONCE: usize = 32;
+
+type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
+
+enum Order {
+    Record(Arc<CallRecord>),
+    Begin(KeyClaim, Answer<Claim>),
+    End(KeyClaim, KeyEnd, Arc<CallRecord>, Answer<()>),
+    Flush(oneshot::Sender<()>),
+    Stop(oneshot::Sender<()>),
+}
+
+/// The way to the writer.
+pub(super) struct LedgerWriter(mpsc::Sender<Order>);
+
+impl LedgerWriter {
+    pub(super) fn start(connection: SqliteConnection, settings: &StoreSettings, tasks: &TaskTracker) -> Self {
+        let (sender, orders) = mpsc::channel(settings.batch_size.max(1));
+        let writer = Writer {
+            connection,
+            orders,
+            delay: settings.batch_delay,
+            batch_size: settings.batch_size.max(1),
+            synced: None,
+        };
+        tasks.spawn(writer.run());
+        Self(sender)
+    }
+
+    /// Returns when everything queued before is written.
+    pub(super) async fn flush(&self) {
+        let (done, written) = oneshot::channel();
+        if self.0.send(Order::Flush(done)).await.is_ok() {
+            let _ = written.await;
+        }
+    }
+
+    pub(super) async fn stop(&self) {
+        let (done, written) = oneshot::channel();
+        if self.0.send(Order::Stop(done)).await.is_ok() {
+            let _ = written.await;
+        }
+    }
+
+    async fn ask<T>(&self, order: impl FnOnce(Answer<T>) -> Order) -> Result<T, StoreError> {
+        let gone = || StoreError("the ledger is closed".to_owned());
+        let (answer, answered) = oneshot::channel();
+        self.0.send(order(answer)).await.map_err(|_| gone())?;
+        answered.await.map_err(|_| gone())?
+    }
+}
+
+#[async_trait]
+impl Ledger for SqliteStore {
+    async fn begin(&self, claim: &KeyClaim) -> Result<Claim, StoreError> {
+        self.ledger.ask(|answer| Order::Begin(claim.clone(), answer)).await
+    }
+
+    async fn end(&self, claim: &KeyClaim, end: KeyEnd, record: Arc<CallRecord>) -> Result<(), StoreError> {
+        self.ledger.ask(|answer| Order::End(claim.clone(), end, record, answer)).await
+    }
+
+    async fn record(&self, record: Arc<CallRecord>) {
+        if self.ledger.0.send(Order::Record(record)).await.is_err() {
+            tracing::error!("a call ended after the ledger was closed and is not recorded");
+        }
+    }
+}
+
+/// How safe a commit must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sync {
+    /// Survives a kill of the process.
+    Normal,
+    /// Survives a loss of power.
+    Full,
+}
+
+struct Writer {
+    connection: SqliteConnection,
+    orders: mpsc::Receiver<Order>,
+    delay: Duration,
+    batch_size: usize,
+    synced: Option<Sync>,
+}
+
+/// What one transaction holds, and who waits for it.
+#[derive(Default)]
+struct Batch {
+    records: Vec<Arc<CallRecord>>,
+    begins: Vec<(KeyClaim, Answer<Claim>)>,
+    ends: Vec<(KeyClaim, KeyEnd, Answer<()>)>,
+    waiting: Vec<oneshot::Sender<()>>,
+    stop: bool,
+}
+
+impl Batch {
+    fn add(&mut self, order: Order) {
+        match order {
+            Order::Record(record) => self.records.push(record),
+            Order::Begin(claim, answer) => self.begins.push((claim, answer)),
+            Order::End(claim, end, record, answer) => {
+                self.records.push(record);
+                self.ends.push((claim, end, answer));
+            }
+            Order::Flush(done) => self.waiting.push(done),
+            Order::Stop(done) => {
+                self.waiting.push(done);
+                self.stop = true;
+            }
+        }
+    }
+
+    fn is_urgent(&self) -> bool {
+        !self.begins.is_empty() || !self.ends.is_empty() || !self.waiting.is_empty()
+    }
+
+    fn len(&self) -> usize {
+        self.records.len() + self.begins.len() + self.ends.len()
+    }
+}
+
+impl Writer {
+    async fn run(mut self) {
+        loop {
+            let Some(batch) = self.collect().await else { break };
+            let stop = batch.stop;
+            self.write(batch).await;
+            if stop {
+                break;
+            }
+        }
+        let _ = self.connection.close().await;
+    }
+
+    /// Waits for the first order, then takes what is there; records alone wait a moment for company.
+    async fn collect(&mut self) -> Option<Batch> {
+        let mut batch = Batch::default();
+        batch.add(self.orders.recv().await?);
+        let until = Instant::now() + self.delay;
+        while batch.len() < self.batch_size && !batch.stop {
+            let next = if batch.is_urgent() {
+                self.orders.try_recv().ok()
+            } else {
+                timeout_at(until, self.orders.recv()).await.ok().flatten()
+            };
+            match next {
+                Some(order) => batch.add(order),
+                None => break,
+            }
+        }
+        Some(batch)
+    }
+
+    async fn write(&mut self, batch: Batch) {
+        let Batch { records, begins, ends, waiting, .. } = batch;
+        let sync = if begins.is_empty() && ends.is_empty() { Sync::Normal } else { Sync::Full };
+        match self.commit(sync, &records, &begins, &ends).await {
+            Ok(claims) => {
+                for ((_, answer), claim) in begins.into_iter().zip(claims) {
+                    let _ = answer.send(Ok(claim));
+                }
+                ends.into_iter().for_each(|(_, _, answer)| drop(answer.send(Ok(()))));
+            }
+            Err(error) => {
+                tracing::error!(%error, lost = records.len(), "a batch of the ledger could not be written");
+                begins.into_iter().for_each(|(_, answer)| drop(answer.send(Err(error.clone()))));
+                ends.into_iter().for_each(|(_, _, answer)| drop(answer.send(Err(error.clone()))));
+            }
+        }
+        for done in waiting {
+            let _ = done.send(());
+        }
+    }
+
+    async fn commit(
+        &mut self,
+        sync: Sync,
+        records: &[Arc<CallRecord>],
+        begins: &[(KeyClaim, Answer<Claim>)],
+        ends: &[(KeyClaim, KeyEnd, Answer<()>)],
+    ) -> Result<Vec<Claim>, StoreError> {
+        self.set_sync(sync).await?;
+        let mut tx = self.connection.begin_with("BEGIN IMMEDIATE").await.map_err(failed)?;
+        insert_records(&mut tx, records).await?;
+        for (claim, end, _) in ends {
+            end_key(&mut tx, claim, end).await?;
+        }
+        let mut claims = Vec::with_capacity(begins.len());
+        for (claim, _) in begins {
+            claims.push(begin_key(&mut tx, claim).await?);
+        }
+        tx.commit().await.map_err(failed)?;
+        Ok(claims)
+    }
+
+    async fn set_sync(&mut self, sync: Sync) -> Result<(), StoreError> {
+        if self.synced != Some(sync) {
+            let pragma = match sync {
+                Sync::Normal => "PRAGMA synchronous = NORMAL",
+                Sync::Full => "PRAGMA synchronous = FULL",
+            };
+            sqlx::query(pragma).execute(&mut self.connection).await.map_err(failed)?;
+            self.synced = Some(sync);
+        }
+        Ok(())
+    }
+}
+
+const COLUMNS: &str =
+    "INSERT INTO calls (id, user, tool, package, source, door, caller, error, replayed, started_at,
+    duration_us, steps, bytes_in, bytes_out, trace) VALUES ";
+const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+async fn insert_records(tx: &mut SqliteConnection, records: &[Arc<CallRecord>]) -> Result<(), StoreError> {
+    let (many, rest) = records.as_chunks::<ROWS_AT_ONCE>();
+    for rows in many {
+        insert_rows(tx, rows).await?;
+    }
+    for row in rest {
+        insert_rows(tx, std::slice::from_ref(row)).await?;
+    }
+    Ok(())
+}
+
+async fn insert_rows(tx: &mut SqliteConnection, rows: &[Arc<CallRecord>]) -> Result<(), StoreError> {
+    let mut sql = String::with_capacity(COLUMNS.len() + rows.len() * (ROW.len() + 1));
+    sql.push_str(COLUMNS);
+    for index in 0..rows.len() {
+        sql.push_str(if index > 0 { "," } else { "" });
+        sql.push_str(ROW);
+    }
+    // Call ids are ours and random; a second row of the same id would be a replayed write of the same record.
+    sql.push_str(" ON CONFLICT DO NOTHING");
+    let mut arguments = SqliteArguments::default();
+    for record in rows {
+        bind_record(&mut arguments, record)?;
+    }
+    let query = sqlx::query_with(sqlx::AssertSqlSafe(sql), arguments);
+    query.execute(tx).await.map(drop).map_err(failed)
+}
+
+async fn begin_key(tx: &mut SqliteConnection, claim: &KeyClaim) -> Result<Claim, StoreError> {
+    let gone = sqlx::query("DELETE FROM call_keys WHERE user = ? AND key = ? AND begun_at < ?");
+    let gone = gone.bind(claim.user.as_str()).bind(&*claim.key).bind(claim.expired_before.as_millisecond());
+    gone.execute(&mut *tx).await.map_err(failed)?;
+    let sql = "INSERT INTO call_keys (user, key, digest, call, begun_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
+    let insert = sqlx::query(sql)
+        .bind(claim.user.as_str())
+        .bind(&*claim.key)
+        .bind(claim.digest.as_slice())
+        .bind(claim.call.as_str())
+        .bind(claim.at.as_millisecond());
+    if insert.execute(&mut *tx).await.map_err(failed)?.rows_affected() > 0 {
+        return Ok(Claim::Fresh);
+    }
+    let sql = "SELECT digest, ended_at IS NOT NULL, outcome FROM call_keys WHERE user = ? AND key = ?";
+    let found = sqlx::query_as::<_, (Vec<u8>, bool, Option<String>)>(sql);
+    let (digest, ended, outcome) =
+        found.bind(claim.user.as_str()).bind(&*claim.key).fetch_one(&mut *tx).await.map_err(failed)?;
+    Ok(match (digest == claim.digest, ended) {
+        (false, _) => Claim::Conflict,
+        (true, true) => Claim::Done(outcome),
+        (true, false) => Claim::Open,
+    })
+}
+
+async fn end_key(tx: &mut SqliteConnection, claim: &KeyClaim, end: &KeyEnd) -> Result<(), StoreError> {
+    // Only our own claim: the key may have expired and been claimed anew meanwhile.
+    let query = match end {
+        KeyEnd::Release => sqlx::query("DELETE FROM call_keys WHERE user = ? AND key = ? AND call = ?"),
+        KeyEnd::Keep(outcome) => {
+            let sql =
+                "UPDATE call_keys SET ended_at = ?, outcome = ? WHERE user = ? AND key = ? AND call = ?";
+            sqlx::query(sql).bind(claim.at.as_millisecond()).bind(outcome.as_deref())
+        }
+    };
+    let query = query.bind(claim.user.as_str()).bind(&*claim.key).bind(claim.call.as_str());
+    query.execute(tx).await.map(drop).map_err(failed)
+}

@@ -1,0 +1,150 @@
+//! SQLite: one writer, some readers, and one connection for the ledger.
+//!
+//! Definitions, installs and settings are written rarely and one at a time. The ledger has a connection of its own,
+//! because its batches come all the time and its keys must be durable (`synchronous = FULL`) when nothing else needs to
+//! be.
+
+mod app_data;
+mod apps;
+mod call_log;
+mod definitions;
+mod devices;
+mod installs;
+mod ledger;
+mod rows;
+mod runs;
+mod settings;
+
+use std::{path::PathBuf, time::Duration};
+
+use jiff::Timestamp;
+use sqlx::{
+    Connection as _, SqliteConnection, SqlitePool,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+use tokio_util::task::TaskTracker;
+use toolyard_core::ports::StoreError;
+
+use self::ledger::LedgerWriter;
+
+/// How the store is opened.
+#[derive(Debug, Clone)]
+pub struct StoreSettings {
+    /// The database file; its folder is made where it is missing.
+    pub path: PathBuf,
+    /// Connections that read.
+    pub readers: u32,
+    /// How long a batch of the ledger may wait for more.
+    pub batch_delay: Duration,
+    /// Most records in one batch, and in the queue before callers wait.
+    pub batch_size: usize,
+}
+
+impl StoreSettings {
+    /// The defaults for a file.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), readers: 4, batch_delay: Duration::from_millis(20), batch_size: 1_024 }
+    }
+}
+
+/// The store could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The folder cannot be made.
+    #[error("cannot make the folder of {}: {error}", path.display())]
+    Folder {
+        /// The database file.
+        path: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// SQLite said no.
+    #[error("cannot open {}: {error}", path.display())]
+    Sqlite {
+        /// The database file.
+        path: PathBuf,
+        /// What SQLite said.
+        error: sqlx::Error,
+    },
+    /// The tables are of another version.
+    #[error("cannot bring the tables of {} up to date: {error}", path.display())]
+    Migrate {
+        /// The database file.
+        path: PathBuf,
+        /// What went wrong.
+        error: sqlx::migrate::MigrateError,
+    },
+}
+
+/// The store of one machine.
+pub struct SqliteStore {
+    read: SqlitePool,
+    write: SqlitePool,
+    ledger: LedgerWriter,
+}
+
+impl SqliteStore {
+    /// Opens the store, makes or updates its tables, and starts the ledger's writer on `tasks`.
+    pub async fn open(settings: StoreSettings, tasks: &TaskTracker) -> Result<Self, OpenError> {
+        let path = settings.path.clone();
+        if let Some(folder) = path.parent() {
+            let made = tokio::fs::create_dir_all(folder).await;
+            made.map_err(|error| OpenError::Folder { path: path.clone(), error })?;
+        }
+        let sqlite = |error| OpenError::Sqlite { path: path.clone(), error };
+        let options = SqliteConnectOptions::new()
+            .filename(&path)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Normal)
+            .foreign_keys(true)
+            .busy_timeout(Duration::from_secs(5))
+            .statement_cache_capacity(64);
+        let write = SqlitePoolOptions::new()
+            .max_connections(1)
+            .connect_with(options.clone())
+            .await
+            .map_err(sqlite)?;
+        let migrated = sqlx::migrate!("./migrations").run(&write).await;
+        migrated.map_err(|error| OpenError::Migrate { path: path.clone(), error })?;
+        let read = SqlitePoolOptions::new()
+            .max_connections(settings.readers.max(1))
+            .connect_with(options.clone().read_only(true))
+            .await
+            .map_err(sqlite)?;
+        let connection = SqliteConnection::connect_with(&options).await.map_err(sqlite)?;
+        let ledger = LedgerWriter::start(connection, &settings, tasks);
+        Ok(Self { read, write, ledger })
+    }
+
+    /// Whether the store answers.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        sqlx::query("SELECT 1").execute(&self.read).await.map(drop).map_err(failed)
+    }
+
+    /// Forgets calls before `calls_before` and keys before `keys_before`.
+    pub async fn prune(&self, calls_before: Timestamp, keys_before: Timestamp) -> Result<(), StoreError> {
+        let mut tx = self.write.begin().await.map_err(failed)?;
+        let calls = sqlx::query("DELETE FROM calls WHERE started_at < ?").bind(calls_before.as_millisecond());
+        calls.execute(&mut *tx).await.map_err(failed)?;
+        let keys = sqlx::query("DELETE FROM call_keys WHERE begun_at < ?").bind(keys_before.as_millisecond());
+        keys.execute(&mut *tx).await.map_err(failed)?;
+        tx.commit().await.map_err(failed)
+    }
+
+    /// Writes what is queued and closes the files. Records that come later are lost, so calls must have ended.
+    pub async fn close(&self) {
+        self.ledger.stop().await;
+        self.read.close().await;
+        self.write.close().await;
+    }
+}
+
+fn failed(error: sqlx::Error) -> StoreError {
+    StoreError(error.to_string())
+}
+
+/// A stored value that does not read back: damaged, or written by a newer version.
+fn damaged(what: &str, error: impl std::fmt::Display) -> StoreError {
+    StoreError(format!("stored {what} cannot be read: {error}"))
+}

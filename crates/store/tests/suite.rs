@@ -1,0 +1,67 @@
+//! SQLite passes the suite that every store has to pass.
+
+use tokio_util::task::TaskTracker;
+use toolyard_store::{SqliteStore, StoreSettings};
+use toolyard_testkit::store_suite;
+
+macro_rules! suite {
+    ($($test:ident),* $(,)?) => {$(
+        #[tokio::test]
+        async fn $test() {
+            let folder = tempfile::tempdir().unwrap();
+            let tasks = TaskTracker::new();
+            let store = SqliteStore::open(StoreSettings::at(folder.path().join("t.db")), &tasks).await.unwrap();
+            store_suite::$test(&store).await;
+            store.close().await;
+        }
+    )*};
+}
+
+suite!(
+    app_data_is_bounded_and_goes_with_the_install,
+    apps_are_created_whole_or_not_at_all,
+    calls_are_recorded_and_found,
+    definitions_are_versions_and_a_pointer,
+    installs_and_grants,
+    keys_bind_one_call,
+    keys_expire,
+    runs_devices_and_switches,
+    usage_is_counted,
+);
+
+#[tokio::test]
+async fn a_clean_stop_writes_what_is_queued() {
+    let folder = tempfile::tempdir().unwrap();
+    let tasks = TaskTracker::new();
+    let settings = StoreSettings {
+        batch_delay: std::time::Duration::from_secs(3_600),
+        ..StoreSettings::at(folder.path().join("deep/t.db"))
+    };
+    let store = SqliteStore::open(settings.clone(), &tasks).await.unwrap();
+    store_suite::queue_some_calls(&store, 3).await;
+    store.close().await;
+    let again = SqliteStore::open(settings, &tasks).await.unwrap();
+    let filter = toolyard_core::ports::CallFilter { limit: 10, ..Default::default() };
+    assert_eq!(toolyard_core::ports::CallLog::page(&again, &filter).await.unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn old_calls_and_keys_are_pruned() {
+    let folder = tempfile::tempdir().unwrap();
+    let store =
+        SqliteStore::open(StoreSettings::at(folder.path().join("t.db")), &TaskTracker::new()).await.unwrap();
+    store_suite::queue_some_calls(&store, 3).await;
+    let filter = toolyard_core::ports::CallFilter { limit: 10, ..Default::default() };
+    let calls = toolyard_core::ports::CallLog::page(&store, &filter).await.unwrap();
+    store.prune(calls[0].started_at, calls[0].started_at).await.unwrap();
+    assert_eq!(toolyard_core::ports::CallLog::page(&store, &filter).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_no_database_is_said_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.db");
+    std::fs::write(&path, "this is not a database, it is a text of some length").unwrap();
+    let opened = SqliteStore::open(StoreSettings::at(&path), &TaskTracker::new()).await;
+    assert!(opened.is_err_and(|error| error.to_string().contains("t.db")));
+}

@@ -1,0 +1,383 @@
+//! An app whose every fault can be ordered.
+//!
+//! It answers `/tool` as its script says, and `/webhook` by connecting like an SDK app, by staying silent, or by
+//! refusing. What it saw can be asked for; what it should do next can be changed at any time.
+
+use std::{
+    collections::VecDeque,
+    convert::Infallible,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
+
+use bytes::Bytes;
+use futures_util::{SinkExt as _, StreamExt as _};
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body_util::{BodyExt, StreamBody, combinators::UnsyncBoxBody};
+use hyper::{body::Frame, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::{
+    net::TcpListener,
+    sync::{Notify, mpsc},
+};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// What the app does with a tool call.
+#[derive(Debug, Clone)]
+pub enum Act {
+    /// Answers with this status and JSON.
+    Json(u16, Value),
+    /// Answers with this status, content type and text.
+    Text(u16, &'static str, String),
+    /// Never answers.
+    Hang,
+    /// Begins an answer and cuts the connection.
+    Cut,
+    /// Answers in lines, each when it is let through by [`FakeApp::let_line_through`].
+    Lines(Vec<Value>),
+}
+
+impl Act {
+    /// The old form: text.
+    pub fn reply(text: &str) -> Self {
+        Self::Json(200, json!({ "status": "success", "reply": text }))
+    }
+
+    /// The new form: content.
+    pub fn content(content: Value) -> Self {
+        Self::Json(200, json!({ "success": true, "content": content }))
+    }
+}
+
+/// What the app does when it is asked to connect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnWebhook {
+    /// Connects like an SDK app.
+    Connect,
+    /// Says yes and never connects.
+    Ignore,
+    /// Answers 500.
+    Refuse,
+}
+
+/// One request that came in.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// `/tool`, `/webhook`
+    pub path: String,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Its body, raw.
+    pub raw: Bytes,
+    /// Its body.
+    pub body: Value,
+}
+
+struct Script {
+    act: Act,
+    webhook: OnWebhook,
+    api_key: String,
+    seen: Vec<Seen>,
+    cancelled: usize,
+    sessions: VecDeque<AppSession>,
+}
+
+struct Inner {
+    script: Mutex<Script>,
+    changed: Notify,
+    lines: tokio::sync::Semaphore,
+    package: String,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// An app on this machine. Stops when dropped.
+pub struct FakeApp {
+    inner: Arc<Inner>,
+    address: SocketAddr,
+}
+
+/// A socket of the app, open to the platform.
+pub struct AppSession {
+    /// The session id from the webhook.
+    pub session: String,
+    /// What the platform says.
+    pub incoming: mpsc::Receiver<Message>,
+    outgoing: mpsc::Sender<Message>,
+}
+
+impl AppSession {
+    /// Says something to the platform.
+    pub async fn say(&self, message: Value) {
+        self.outgoing.send(Message::text(message.to_string())).await.expect("the socket is open");
+    }
+
+    /// Ends the socket without a word, as a crash does.
+    pub fn vanish(self) {}
+
+    /// The next message of that type; others are passed over. None when the socket closed.
+    pub async fn hear(&mut self, kind: &str) -> Option<Value> {
+        while let Some(message) = self.incoming.recv().await {
+            if let Message::Text(text) = message {
+                let message: Value = serde_json::from_str(&text).expect("the platform speaks JSON");
+                if message["type"] == kind {
+                    return Some(message);
+                }
+            }
+        }
+        None
+    }
+
+    /// Waits for the end of the socket, and says with which code.
+    pub async fn closed(&mut self) -> Option<u16> {
+        while let Some(message) = self.incoming.recv().await {
+            if let Message::Close(frame) = message {
+                return frame.map(|frame| frame.code.into());
+            }
+        }
+        None
+    }
+}
+
+impl FakeApp {
+    /// Starts an app that answers "ok" and connects when asked.
+    pub async fn start(package: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let script = Script {
+            act: Act::reply("ok"),
+            webhook: OnWebhook::Connect,
+            api_key: String::new(),
+            seen: Vec::new(),
+            cancelled: 0,
+            sessions: VecDeque::new(),
+        };
+        let inner = Arc::new(Inner {
+            script: Mutex::new(script),
+            changed: Notify::new(),
+            lines: tokio::sync::Semaphore::new(0),
+            package: package.to_owned(),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        });
+        inner.tasks.spawn(accept(listener, inner.clone()));
+        Self { inner, address }
+    }
+
+    /// Where it answers.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What it does with the next calls.
+    pub fn acts(&self, act: Act) {
+        self.inner.script.lock().unwrap().act = act;
+    }
+
+    /// What it does when asked to connect.
+    pub fn on_webhook(&self, webhook: OnWebhook) {
+        self.inner.script.lock().unwrap().webhook = webhook;
+    }
+
+    /// The key with which it connects.
+    pub fn uses_key(&self, key: &str) {
+        self.inner.script.lock().unwrap().api_key = key.to_owned();
+    }
+
+    /// The requests to a path so far.
+    pub fn seen(&self, path: &str) -> Vec<Seen> {
+        self.inner.script.lock().unwrap().seen.iter().filter(|seen| seen.path == path).cloned().collect()
+    }
+
+    /// Waits until a path was asked for so many times.
+    pub async fn wait_seen(&self, path: &str, times: usize) -> Vec<Seen> {
+        self.wait(|| Some(self.seen(path)).filter(|seen| seen.len() >= times)).await
+    }
+
+    /// Waits until so many calls were cut off by the platform.
+    pub async fn wait_cancelled(&self, times: usize) {
+        self.wait(|| (self.inner.script.lock().unwrap().cancelled >= times).then_some(())).await;
+    }
+
+    /// The next socket that the app opened; waits for one.
+    pub async fn session(&self) -> AppSession {
+        self.wait(|| self.inner.script.lock().unwrap().sessions.pop_front()).await
+    }
+
+    /// Lets one more line of [`Act::Lines`] through.
+    pub fn let_line_through(&self) {
+        self.inner.lines.add_permits(1);
+    }
+
+    /// Opens a socket to the platform without being asked, as an app does that comes back.
+    pub async fn dial(&self, url: &str, session: &str) -> AppSession {
+        let key = self.inner.script.lock().unwrap().api_key.clone();
+        connect(&self.inner, url, session, &key).await
+    }
+
+    async fn wait<T>(&self, mut ready: impl FnMut() -> Option<T>) -> T {
+        loop {
+            let changed = self.inner.changed.notified();
+            if let Some(value) = ready() {
+                return value;
+            }
+            changed.await;
+        }
+    }
+}
+
+impl Drop for FakeApp {
+    fn drop(&mut self) {
+        self.inner.stop.cancel();
+    }
+}
+
+async fn accept(listener: TcpListener, inner: Arc<Inner>) {
+    loop {
+        let stream = tokio::select! {
+            accepted = listener.accept() => accepted.unwrap().0,
+            () = inner.stop.cancelled() => return,
+        };
+        let (serving, stop) = (inner.clone(), inner.stop.clone());
+        inner.tasks.spawn(async move {
+            let service = service_fn(move |request| answer(serving.clone(), request));
+            let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+            tokio::select! {
+                _ = connection => {}
+                () = stop.cancelled() => {}
+            }
+        });
+    }
+}
+
+type Body = UnsyncBoxBody<Bytes, std::io::Error>;
+
+fn whole(status: u16, kind: &str, body: String) -> Response<Body> {
+    let body = http_body_util::Full::new(Bytes::from(body)).map_err(|never| match never {}).boxed_unsync();
+    let status = StatusCode::from_u16(status).unwrap();
+    Response::builder().status(status).header("content-type", kind).body(body).unwrap()
+}
+
+async fn answer(
+    inner: Arc<Inner>,
+    request: Request<hyper::body::Incoming>,
+) -> Result<Response<Body>, Infallible> {
+    let (head, body) = request.into_parts();
+    let raw = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let body: Value = serde_json::from_slice(&raw).unwrap_or_default();
+    let path = head.uri.path().to_owned();
+    let act = {
+        let mut script = inner.script.lock().unwrap();
+        script.seen.push(Seen { path: path.clone(), headers: head.headers, raw, body: body.clone() });
+        script.act.clone()
+    };
+    inner.changed.notify_waiters();
+    Ok(match path.as_str() {
+        "/webhook" => webhook(&inner, &body),
+        "/tool" => tool(inner, act).await,
+        _ => whole(404, "text/html", "<h1>not here</h1>".to_owned()),
+    })
+}
+
+fn webhook(inner: &Arc<Inner>, body: &Value) -> Response<Body> {
+    let ok = || whole(200, "application/json", json!({ "status": "success" }).to_string());
+    let (webhook, key) = {
+        let script = inner.script.lock().unwrap();
+        (script.webhook, script.api_key.clone())
+    };
+    match (body["type"].as_str(), webhook) {
+        (Some("session_request"), OnWebhook::Connect) => {
+            let url = body["mentraOSWebsocketUrl"].as_str().unwrap().to_owned();
+            let session = body["sessionId"].as_str().unwrap().to_owned();
+            let dialling = inner.clone();
+            inner.tasks.spawn(async move {
+                let session = connect(&dialling, &url, &session, &key).await;
+                dialling.script.lock().unwrap().sessions.push_back(session);
+                dialling.changed.notify_waiters();
+            });
+            ok()
+        }
+        (Some("session_request"), OnWebhook::Refuse) => whole(
+            500,
+            "application/json",
+            json!({ "status": "error", "message": "Failed to connect" }).to_string(),
+        ),
+        _ => ok(),
+    }
+}
+
+async fn connect(inner: &Arc<Inner>, url: &str, session: &str, key: &str) -> AppSession {
+    let (socket, _) = tokio_tungstenite::connect_async(url).await.expect("the platform takes sockets");
+    let (mut write, mut read) = socket.split();
+    let init = json!({ "type": "tpa_connection_init", "sessionId": session, "packageName": inner.package,
+        "apiKey": key, "timestamp": "2026-01-02T03:04:05.700Z" });
+    write.send(Message::text(init.to_string())).await.unwrap();
+    let (outgoing, mut to_send) = mpsc::channel::<Message>(64);
+    let (heard, incoming) = mpsc::channel(1_024);
+    let stop = inner.stop.clone();
+    inner.tasks.spawn(async move {
+        loop {
+            tokio::select! {
+                message = read.next() => match message {
+                    Some(Ok(message)) => drop(heard.send(message).await),
+                    Some(Err(_)) | None => return,
+                },
+                message = to_send.recv() => match message {
+                    Some(message) => drop(write.send(message).await),
+                    None => return,
+                },
+                () = stop.cancelled() => return,
+            }
+        }
+    });
+    AppSession { session: session.to_owned(), incoming, outgoing }
+}
+
+/// Counts a call that the platform dropped.
+struct Dropped(Arc<Inner>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.script.lock().unwrap().cancelled += 1;
+        self.0.changed.notify_waiters();
+    }
+}
+
+async fn tool(inner: Arc<Inner>, act: Act) -> Response<Body> {
+    match act {
+        Act::Json(status, body) => whole(status, "application/json", body.to_string()),
+        Act::Text(status, kind, body) => whole(status, kind, body),
+        Act::Hang => {
+            let _dropped = Dropped(inner);
+            std::future::pending().await
+        }
+        Act::Cut => {
+            let pieces = [
+                Ok(Frame::data(Bytes::from_static(b"{\"success\":true,\"cont"))),
+                Err(std::io::Error::other("cut")),
+            ];
+            let body = BodyExt::boxed_unsync(StreamBody::new(futures_util::stream::iter(pieces)));
+            Response::builder().header("content-type", "application/json").body(body).unwrap()
+        }
+        Act::Lines(lines) => {
+            let dropped = Dropped(inner.clone());
+            let lines = futures_util::stream::unfold(
+                (lines.into_iter(), inner, dropped),
+                |(mut lines, inner, dropped)| async {
+                    let Some(line) = lines.next() else {
+                        // Finished, not dropped.
+                        std::mem::forget(dropped);
+                        return None;
+                    };
+                    inner.lines.acquire().await.unwrap().forget();
+                    let line = Frame::data(Bytes::from(format!("{line}\n")));
+                    Some((Ok(line), (lines, inner, dropped)))
+                },
+            );
+            let body = BodyExt::boxed_unsync(StreamBody::new(lines));
+            Response::builder().header("content-type", "application/x-ndjson").body(body).unwrap()
+        }
+    }
+}

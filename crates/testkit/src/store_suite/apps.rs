@@ -1,0 +1,66 @@
+//! Apps and their tools.
+
+use toolyard_core::ports::AppChange;
+use toolyard_protocol::app::AppDetails;
+
+use super::{Store, at, package, record, set};
+
+/// Registering, reading, changing, removing.
+pub async fn apps_are_created_whole_or_not_at_all(store: &impl Store) {
+    assert!(store.create(record("com.a", "ada", Some(set(&["x", "y"], "h1")))).await.unwrap());
+    assert!(!store.create(record("com.a", "bob", Some(set(&["z"], "h2")))).await.unwrap());
+    assert!(store.create(record("com.b", "bob", None)).await.unwrap());
+
+    let app = store.find(&package("com.a")).await.unwrap().unwrap();
+    assert_eq!((app.owner.as_str(), app.tools_version, app.tool_count), ("ada", 1, 2));
+    assert_eq!((app.key_hash, app.signing.clone(), app.assistant), ([7; 32], vec![vec![1, 2, 3]], false));
+    assert_eq!((app.details.name.as_str(), app.created_at), ("COM.A", at(0)));
+    assert_eq!(store.version(&package("com.a"), 1).await.unwrap().unwrap().tools.len(), 2);
+
+    let names = |apps: Vec<toolyard_core::ports::AppRecord>| {
+        apps.into_iter().map(|a| a.package.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(store.list(None).await.unwrap()), ["com.a", "com.b"]);
+    assert_eq!(names(store.list(Some("bob")).await.unwrap()), ["com.b"]);
+
+    let details = AppDetails { name: "New".to_owned(), ..AppDetails::default() };
+    for change in [
+        AppChange::Details(Box::new(details)),
+        AppChange::Key([9; 32]),
+        AppChange::Signing(vec![vec![4], vec![1]]),
+        AppChange::Assistant(true),
+    ] {
+        assert!(store.change(&package("com.a"), change.clone(), at(5)).await.unwrap());
+        assert!(!store.change(&package("com.none"), change, at(5)).await.unwrap());
+    }
+    let app = store.find(&package("com.a")).await.unwrap().unwrap();
+    assert_eq!((app.details.name.as_str(), app.key_hash, app.assistant), ("New", [9; 32], true));
+    assert_eq!((app.signing, app.updated_at), (vec![vec![4], vec![1]], at(5)));
+
+    assert!(store.remove(&package("com.a")).await.unwrap());
+    assert!(!store.remove(&package("com.a")).await.unwrap());
+    assert!(store.find(&package("com.a")).await.unwrap().is_none());
+    assert!(store.version(&package("com.a"), 1).await.unwrap().is_none());
+}
+
+/// Publishing, the same set again, going back.
+pub async fn definitions_are_versions_and_a_pointer(store: &impl Store) {
+    let app = package("com.a");
+    store.create(record("com.a", "ada", None)).await.unwrap();
+    assert_eq!(store.publish(&package("com.none"), set(&["x"], "h"), at(1)).await.unwrap(), None);
+    assert_eq!(store.publish(&app, set(&["x"], "h1"), at(1)).await.unwrap(), Some(1));
+    assert_eq!(store.publish(&app, set(&["x"], "h1"), at(2)).await.unwrap(), Some(1));
+    assert_eq!(store.publish(&app, set(&["x", "y"], "h2"), at(3)).await.unwrap(), Some(2));
+
+    let versions = store.versions(&app).await.unwrap();
+    let versions: Vec<_> =
+        versions.iter().map(|v| (v.version, v.hash.as_str(), v.tool_count, v.at)).collect();
+    assert_eq!(versions, [(2, "h2", 2, at(3)), (1, "h1", 1, at(1))]);
+
+    assert!(store.activate(&app, 1, at(4)).await.unwrap());
+    assert!(!store.activate(&app, 3, at(4)).await.unwrap());
+    let current = store.find(&app).await.unwrap().unwrap();
+    assert_eq!((current.tools_version, current.tool_count), (1, 1));
+    assert_eq!(store.publish(&app, set(&["z"], "h3"), at(5)).await.unwrap(), Some(3));
+    assert_eq!(store.version(&app, 2).await.unwrap().unwrap().hash, "h2");
+}

@@ -1,0 +1,54 @@
+//! What every store has to do, whatever it is made of. A backend passes when each function here passes on a fresh store.
+
+mod apps;
+mod keys;
+mod ledger;
+mod users;
+
+pub use apps::{apps_are_created_whole_or_not_at_all, definitions_are_versions_and_a_pointer};
+pub use keys::{keys_bind_one_call, keys_expire};
+pub use ledger::{calls_are_recorded_and_found, queue_some_calls, usage_is_counted};
+pub use users::{
+    app_data_is_bounded_and_goes_with_the_install, installs_and_grants, runs_devices_and_switches,
+};
+
+use toolyard_core::ports::{
+    AppData, Apps, CallLog, Definitions, Devices, Installs, Ledger, NewRecord, Runs, Settings, StoredSet,
+};
+use toolyard_protocol::{PackageName, app::AppDetails};
+
+/// A store that implements every port.
+pub trait Store:
+    Apps + Definitions + Installs + Settings + Devices + AppData + Runs + Ledger + CallLog
+{
+}
+impl<S: Apps + Definitions + Installs + Settings + Devices + AppData + Runs + Ledger + CallLog> Store for S {}
+
+pub(crate) fn at(seconds: i64) -> jiff::Timestamp {
+    jiff::Timestamp::from_second(1_700_000_000 + seconds).unwrap()
+}
+
+pub(crate) fn package(name: &str) -> PackageName {
+    name.parse().unwrap()
+}
+
+pub(crate) fn set(names: &[&str], hash: &str) -> StoredSet {
+    let tool = |name: &&str| {
+        toolyard_protocol::raw::to_raw(
+            &serde_json::json!({ "name": name, "inputSchema": { "type": "object" } }),
+        )
+    };
+    StoredSet { tools: names.iter().map(tool).collect(), hash: hash.to_owned(), by: "dev".to_owned() }
+}
+
+pub(crate) fn record(name: &str, owner: &str, tools: Option<StoredSet>) -> NewRecord {
+    NewRecord {
+        package: package(name),
+        details: AppDetails { name: name.to_uppercase(), ..AppDetails::default() },
+        owner: owner.to_owned(),
+        key_hash: [7; 32],
+        signing: vec![1, 2, 3],
+        at: at(0),
+        tools,
+    }
+}

@@ -1,0 +1,92 @@
+//! Installs, settings, devices, what apps keep, what runs.
+
+use std::sync::Arc;
+
+use serde_json::{Map, json};
+use toolyard_core::ports::{StoredDevice, StoredRun};
+use toolyard_protocol::{UserId, device};
+
+use super::{Store, at, package, record};
+
+fn ada() -> UserId {
+    "ada".parse().unwrap()
+}
+
+/// Installing twice, grants, uninstalling, an app that goes.
+pub async fn installs_and_grants(store: &impl Store) {
+    for name in ["com.a", "com.b"] {
+        store.create(record(name, "dev", None)).await.unwrap();
+    }
+    assert!(!store.install(&ada(), &package("com.none"), at(1)).await.unwrap());
+    assert!(store.install(&ada(), &package("com.b"), at(1)).await.unwrap());
+    assert!(store.install(&ada(), &package("com.a"), at(2)).await.unwrap());
+    assert!(store.install(&ada(), &package("com.b"), at(9)).await.unwrap());
+    assert!(!store.grant(&ada(), &package("com.none"), true).await.unwrap());
+    assert!(store.grant(&ada(), &package("com.a"), true).await.unwrap());
+    let installs = store.of(&ada()).await.unwrap();
+    let installs: Vec<_> = installs.iter().map(|i| (i.package.as_str(), i.at, i.assistant)).collect();
+    assert_eq!(installs, [("com.b", at(1), false), ("com.a", at(2), true)]);
+    assert!(store.grant(&ada(), &package("com.a"), false).await.unwrap());
+    assert!(!store.of(&ada()).await.unwrap()[1].assistant);
+
+    assert!(store.uninstall(&ada(), &package("com.b")).await.unwrap());
+    assert!(!store.uninstall(&ada(), &package("com.b")).await.unwrap());
+    store.remove(&package("com.a")).await.unwrap();
+    assert!(store.of(&ada()).await.unwrap().is_empty());
+    assert!(store.of(&"nobody".parse().unwrap()).await.unwrap().is_empty());
+}
+
+/// Storage with its bound, settings, and the end of both.
+pub async fn app_data_is_bounded_and_goes_with_the_install(store: &impl Store) {
+    let app = package("com.a");
+    store.create(record("com.a", "dev", None)).await.unwrap();
+    store.install(&ada(), &app, at(1)).await.unwrap();
+    let entries = |value: serde_json::Value| value.as_object().unwrap().clone();
+    assert!(store.store(&ada(), &app, entries(json!({ "k": "v", "n": 1 })), 1_000).await.unwrap());
+    assert!(store.store(&ada(), &app, entries(json!({ "k": "w" })), 1_000).await.unwrap());
+    assert!(!store.store(&ada(), &app, entries(json!({ "big": "x".repeat(1_000) })), 1_000).await.unwrap());
+    assert_eq!(json!(store.stored(&ada(), &app).await.unwrap()), json!({ "k": "w", "n": 1 }));
+    assert_eq!(store.forget(&ada(), &app, Some("n")).await.unwrap(), 1);
+    assert_eq!(store.forget(&ada(), &app, None).await.unwrap(), 1);
+    assert_eq!(store.forget(&ada(), &app, None).await.unwrap(), 0);
+
+    assert_eq!(store.settings(&ada(), &app).await.unwrap(), Map::new());
+    store.set_settings(&ada(), &app, entries(json!({ "loud": true }))).await.unwrap();
+    store.set_settings(&ada(), &app, entries(json!({ "loud": false }))).await.unwrap();
+    assert_eq!(json!(store.settings(&ada(), &app).await.unwrap()), json!({ "loud": false }));
+    store.store(&ada(), &app, entries(json!({ "k": "v" })), 1_000).await.unwrap();
+    store.uninstall(&ada(), &app).await.unwrap();
+    store.install(&ada(), &app, at(2)).await.unwrap();
+    assert!(store.stored(&ada(), &app).await.unwrap().is_empty());
+    assert!(store.settings(&ada(), &app).await.unwrap().is_empty());
+}
+
+/// The small tables.
+pub async fn runs_devices_and_switches(store: &impl Store) {
+    store.create(record("com.a", "dev", None)).await.unwrap();
+    let mut run =
+        StoredRun { session: "s1".parse().unwrap(), user: ada(), package: package("com.a"), by_user: false };
+    store.keep_run(&run).await.unwrap();
+    run.by_user = true;
+    store.keep_run(&run).await.unwrap();
+    assert_eq!(store.kept_runs().await.unwrap(), [run.clone()]);
+    store.drop_run(&run.session).await.unwrap();
+    assert!(store.kept_runs().await.unwrap().is_empty());
+
+    assert!(store.last(&ada()).await.unwrap().is_none());
+    for (model, time) in [("Mentra Live", 1), ("Even Realities G1", 2)] {
+        let capabilities = device::profile(model).unwrap();
+        let device = StoredDevice { capabilities: Arc::clone(&capabilities), at: at(time) };
+        store.remember(&ada(), device).await.unwrap();
+        let last = store.last(&ada()).await.unwrap().unwrap();
+        assert_eq!((last.capabilities, last.at), (capabilities, at(time)));
+    }
+
+    let tool = "com.a:x".parse().unwrap();
+    for _ in 0..2 {
+        store.switch_tool(&ada(), &tool, false).await.unwrap();
+    }
+    assert_eq!(store.tools_off(&ada()).await.unwrap(), [tool.clone()]);
+    store.switch_tool(&ada(), &tool, true).await.unwrap();
+    assert!(store.tools_off(&ada()).await.unwrap().is_empty());
+}

@@ -1,0 +1,114 @@
+//! The arrows between crates, as ARCHITECTURE.md draws them. Reads `cargo metadata` and says which one is wrong.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+/// Crate, and the crates of ours that it may use.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("toolyard-protocol", &[]),
+    ("toolyard-net", &[]),
+    ("toolyard-core", &["toolyard-protocol"]),
+    ("toolyard-sources", &["toolyard-core", "toolyard-net", "toolyard-protocol"]),
+    ("toolyard-sessions", &["toolyard-core", "toolyard-net", "toolyard-protocol"]),
+    ("toolyard-store", &["toolyard-core", "toolyard-protocol"]),
+    (
+        "toolyard-server",
+        &[
+            "toolyard-core",
+            "toolyard-net",
+            "toolyard-protocol",
+            "toolyard-sessions",
+            "toolyard-sources",
+            "toolyard-store",
+        ],
+    ),
+    ("toolyard-app-sdk", &["toolyard-net", "toolyard-protocol"]),
+    ("toolyard-cli", &["toolyard-net", "toolyard-protocol", "toolyard-server"]),
+    ("toolyard-testkit", &["toolyard-core", "toolyard-protocol"]),
+    ("toolyard-todo", &["toolyard-app-sdk"]),
+];
+
+/// Foreign crate, and the crates of ours in which it stays.
+const HOMES: &[(&str, &[&str])] = &[
+    ("sqlx", &["toolyard-store"]),
+    ("axum", &["toolyard-server", "toolyard-app-sdk"]),
+    ("jsonschema", &["toolyard-core"]),
+    ("governor", &["toolyard-core"]),
+    ("hyper-rustls", &["toolyard-net", "toolyard-app-sdk"]),
+];
+
+/// Longest file of ours, tests and data tables aside.
+const MAX_LINES: usize = 600;
+
+fn metadata() -> Value {
+    let cargo = option_env!("CARGO").unwrap_or("cargo");
+    let output =
+        std::process::Command::new(cargo).args(["metadata", "--format-version", "1", "--no-deps"]).output();
+    serde_json::from_slice(&output.expect("cargo metadata runs").stdout).expect("cargo metadata is JSON")
+}
+
+fn uses() -> BTreeMap<String, BTreeSet<String>> {
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().unwrap().iter();
+    packages
+        .map(|package| {
+            let dependencies = package["dependencies"].as_array().unwrap().iter();
+            let normal =
+                dependencies.filter(|d| d["kind"].is_null()).map(|d| d["name"].as_str().unwrap().to_owned());
+            (package["name"].as_str().unwrap().to_owned(), normal.collect())
+        })
+        .collect()
+}
+
+#[test]
+fn crates_use_each_other_only_as_drawn() {
+    let uses = uses();
+    let known: BTreeSet<_> = ARROWS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(
+        uses.keys().cloned().collect::<BTreeSet<_>>(),
+        known,
+        "a crate is missing from the table of arrows"
+    );
+    for (name, allowed) in ARROWS {
+        let wrong: Vec<_> = uses[*name]
+            .iter()
+            .filter(|used| used.starts_with("toolyard-") && !allowed.contains(&used.as_str()))
+            .collect();
+        assert!(wrong.is_empty(), "{name} must not use {wrong:?}");
+    }
+}
+
+#[test]
+fn foreign_crates_stay_at_home() {
+    for (foreign, homes) in HOMES {
+        for (name, used) in uses() {
+            assert!(
+                !used.contains(*foreign) || homes.contains(&name.as_str()),
+                "{foreign} leaks into {name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn files_stay_small() {
+    fn walk(folder: &std::path::Path, long: &mut Vec<String>) {
+        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+                walk(&path, long);
+            } else if path.extension().is_some_and(|kind| kind == "rs") {
+                let lines = std::fs::read_to_string(&path).unwrap().lines().count();
+                if lines > MAX_LINES {
+                    long.push(format!("{} has {lines} lines", path.display()));
+                }
+            }
+        }
+    }
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut long = Vec::new();
+    walk(&root.join("crates"), &mut long);
+    walk(&root.join("apps"), &mut long);
+    assert!(long.is_empty(), "split these: {long:#?}");
+}
