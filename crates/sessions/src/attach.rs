@@ -1,0 +1,186 @@
+//! An app's socket introduces itself. RUNNING is set before the ack goes out: subscriptions and pictures follow it
+//! within a millisecond.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use tokio::time::Instant;
+use toolyard_core::ports::{AppRecord, StoreError};
+use toolyard_protocol::{
+    AppSessionId, PackageName, UserId,
+    session::{
+        ToApp, ToDevice,
+        app_messages::{ConnectionAck, ConnectionError, DeviceStateUpdate, ReconnectRejected},
+        device_messages::{AppNotice, AppStateChange},
+    },
+};
+
+use crate::{
+    app_socket::AppSocket,
+    outbox::Outbox,
+    run::{Link, Phase},
+    sessions::{Sessions, unavailable},
+    user::User,
+};
+
+/// Who an app's socket says it is: by its first message, and for SDK 3 by the headers of its upgrade.
+#[derive(Debug, Default)]
+pub struct AppIntroduction {
+    /// The session from the webhook.
+    pub session: Option<AppSessionId>,
+    /// The user, where a header names one.
+    pub user: Option<UserId>,
+    /// The app.
+    pub package: Option<PackageName>,
+    /// Its key.
+    pub api_key: String,
+    /// Whether it comes back after a loss, and says so.
+    pub reconnects: bool,
+}
+
+/// Why a socket is closed instead of acknowledged.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// A message that goes out first.
+    pub message: Option<String>,
+    /// The close code: 1000 where the app should let go, 1008 where it is not who it says it is.
+    pub code: u16,
+    /// Why.
+    pub reason: &'static str,
+}
+
+impl Sessions {
+    /// Lets an app's socket in, or says with which code it is closed.
+    pub async fn attach_app(&self, who: AppIntroduction, outbox: &Arc<Outbox>) -> Result<AppSocket, Refused> {
+        let (live, package, session) = self.recognise(&who)?;
+        let record = self.parts().apps.find(&package).await.map_err(broken)?;
+        let record = record.filter(|record| key_fits(&who.api_key, record));
+        let Some(record) = record else {
+            let why = unavailable(format!(
+                "{package} connected with a wrong API key; its developer has to set the right one."
+            ));
+            let starting = |run: &crate::run::Run| matches!(run.phase(), Phase::Starting);
+            if live.lock().apps.get(&package).is_some_and(starting) {
+                self.end_run(&live, &package, &session, why).await;
+            }
+            return Err(self.refuse("INVALID_API_KEY", "the API key does not fit this app"));
+        };
+        let settings = self.settings_of(&live.id, &record).await.map_err(broken)?;
+        let socket = self.welcome(&live, &package, &session, who.reconnects, settings, outbox);
+        socket.ok_or_else(|| gone(who.reconnects))
+    }
+
+    fn recognise(&self, who: &AppIntroduction) -> Result<(Arc<User>, PackageName, AppSessionId), Refused> {
+        let by_id = who.session.as_ref().and_then(|id| {
+            let (user, package) = self.0.by_session.get(id)?.clone();
+            Some((user, package, id.clone()))
+        });
+        // SDK 3 names user and app in headers and leaves the session out.
+        let by_name = || {
+            let (user, package) = (who.user.clone()?, who.package.clone()?);
+            let session = self.find(&user)?.lock().apps.get(&package)?.session.clone();
+            Some((user, package, session))
+        };
+        let (user, package, session) = by_id.or_else(by_name).ok_or_else(|| gone(who.reconnects))?;
+        if who.package.as_ref().is_some_and(|said| *said != package) {
+            return Err(self.refuse("INVALID_API_KEY", "this session belongs to another app"));
+        }
+        let live = self.find(&user).ok_or_else(|| gone(who.reconnects))?;
+        Ok((live, package, session))
+    }
+
+    /// None where the run ended meanwhile, or is being stopped: an app that the user stopped does not come back.
+    fn welcome(
+        &self,
+        live: &Arc<User>,
+        package: &PackageName,
+        session: &AppSessionId,
+        reconnects: bool,
+        settings: Vec<Value>,
+        outbox: &Arc<Outbox>,
+    ) -> Option<AppSocket> {
+        let number = self.next_link();
+        let mut state = live.lock();
+        let (capabilities, device_state) = (state.capabilities.clone(), state.state.clone());
+        let run = state.apps.get_mut(package).filter(|run| run.session == *session)?;
+        match run.phase() {
+            Phase::Starting | Phase::Running | Phase::Lost => {}
+            Phase::Stopping | Phase::Ended(_) => return None,
+        }
+        // An older socket is left to the app: closing it would make the SDK forget the new one as well.
+        run.link = Some(Link { number, outbox: outbox.clone(), since: Instant::now(), released: false });
+        run.last_used = Instant::now();
+        let ack = Box::new(ConnectionAck {
+            session_id: Some(session.clone()),
+            user_id: Some(live.id.clone()),
+            settings: Some(settings),
+            system_settings: Some(Map::new()),
+            capabilities,
+            subscriptions: Some(Vec::new()),
+            timestamp: Some(self.timestamp()),
+        });
+        run.enter(Phase::Running);
+        outbox
+            .control(if reconnects { ToApp::ReconnectAck(ack) } else { ToApp::ConnectionAck(ack) }.to_text());
+        let snapshot = DeviceStateUpdate {
+            state: device_state,
+            full_snapshot: Some(true),
+            timestamp: Some(self.timestamp()),
+        };
+        outbox.control(ToApp::DeviceStateUpdate(snapshot).to_text());
+        let notice = AppNotice { package_name: package.clone(), timestamp: Some(self.timestamp()) };
+        state.tell_device(&ToDevice::AppStarted(notice));
+        state.tell_device(&ToDevice::AppStateChange(AppStateChange { timestamp: Some(self.timestamp()) }));
+        drop(state);
+        Some(AppSocket { sessions: self.clone(), live: live.clone(), package: package.clone(), number })
+    }
+
+    /// The app's settings with the user's values in place of the defaults.
+    pub async fn settings_of(&self, user: &UserId, record: &AppRecord) -> Result<Vec<Value>, StoreError> {
+        let values = self.parts().data.settings(user, &record.package).await?;
+        let filled = record.details.settings.iter().cloned().map(|mut setting| {
+            let key = setting.get("key").and_then(Value::as_str).map(str::to_owned);
+            let default = setting.get("defaultValue").cloned();
+            if let (Some(key), Value::Object(members)) = (key, &mut setting)
+                && let Some(value) = values.get(&key).cloned().or(default)
+            {
+                members.insert("value".to_owned(), value);
+            }
+            setting
+        });
+        Ok(filled.collect())
+    }
+
+    fn refuse(&self, code: &str, message: &'static str) -> Refused {
+        let error = ConnectionError {
+            code: Some(code.to_owned()),
+            message: message.to_owned(),
+            timestamp: Some(self.timestamp()),
+        };
+        Refused { message: Some(ToApp::ConnectionError(error).to_text()), code: 1008, reason: message }
+    }
+}
+
+/// 1000 makes an SDK app let go of the session; anything else makes a ghost that comes back.
+fn gone(reconnects: bool) -> Refused {
+    let message = reconnects.then(|| {
+        let rejected = ReconnectRejected {
+            code: "SESSION_NOT_FOUND".to_owned(),
+            message: "the session is over".to_owned(),
+        };
+        ToApp::ReconnectRejected(rejected).to_text()
+    });
+    Refused { message, code: 1000, reason: "App stopped" }
+}
+
+fn broken(error: StoreError) -> Refused {
+    tracing::error!(%error, "an app could not be let in");
+    Refused { message: None, code: 1011, reason: "internal error" }
+}
+
+/// Constant time, on SHA-256 of the key.
+fn key_fits(key: &str, record: &AppRecord) -> bool {
+    Sha256::digest(key.as_bytes()).as_slice().ct_eq(&record.key_hash).into()
+}

@@ -1,0 +1,222 @@
+//! A device's socket: what glasses, phones and simulators say.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+use toolyard_core::ports::{AppRecord, StoredDevice};
+use toolyard_protocol::{
+    UserId,
+    device::{self, Capabilities},
+    raw::to_raw,
+    session::{
+        FromDevice, ToApp, ToDevice,
+        app_messages::{CapabilitiesUpdate, DeviceStateUpdate},
+        device_messages::{DeviceConnectionAck, GlassesConnection, GlassesStatus},
+        device_state::DeviceState,
+        speech::Transcription,
+        webhook::StopReason,
+    },
+    stream::{Event, StreamKind},
+};
+
+use crate::{
+    outbox::Outbox,
+    sessions::Sessions,
+    streams::microphone_state,
+    user::{DeviceLink, User},
+};
+
+/// One socket of a device. Dropping it says that the socket is gone.
+pub struct DeviceSocket {
+    sessions: Sessions,
+    live: Arc<User>,
+    number: u64,
+}
+
+/// An app that the device wants started or stopped; the door asks whether the user has it.
+#[derive(Debug, PartialEq, Eq)]
+pub enum DeviceOrder {
+    /// Start it.
+    Start(toolyard_protocol::PackageName),
+    /// Stop it.
+    Stop(toolyard_protocol::PackageName),
+}
+
+impl Sessions {
+    /// Lets a device in. A second one takes the place of the first. None where there are too many users.
+    pub async fn attach_device(&self, user: &UserId, outbox: &Arc<Outbox>) -> Option<DeviceSocket> {
+        let live = self.open(user)?;
+        let known = live.lock().capabilities.is_some();
+        if !known && let Ok(Some(last)) = self.parts().devices.last(user).await {
+            live.lock().capabilities.get_or_insert(last.capabilities);
+            self.view_changed(user);
+        }
+        let number = self.next_link();
+        let mut state = live.lock();
+        let before = state.device.replace(DeviceLink { number, outbox: outbox.clone() });
+        if let Some(before) = before {
+            before.outbox.close(1000, "another device connected");
+        }
+        state.device_left = None;
+        state.last_used = Instant::now();
+        outbox.control(self.device_ack(user));
+        if state.microphone {
+            outbox.control(microphone_state(true).to_text());
+        }
+        let shown = state.screen.now();
+        self.show(&state, shown);
+        drop(state);
+        Some(DeviceSocket { sessions: self.clone(), live, number })
+    }
+
+    fn device_ack(&self, user: &UserId) -> String {
+        let ack = DeviceConnectionAck {
+            session_id: Some(user.as_str().to_owned()),
+            env: None,
+            timestamp: Some(self.timestamp()),
+        };
+        ToDevice::ConnectionAck(ack).to_text()
+    }
+
+    /// Other glasses, or none: views change, apps are told, and apps that do not fit any more are stopped.
+    async fn change_device(&self, live: &Arc<User>, capabilities: Option<Arc<Capabilities>>) {
+        let misfits = {
+            let mut state = live.lock();
+            if state.capabilities == capabilities {
+                return;
+            }
+            state.capabilities.clone_from(&capabilities);
+            let model = capabilities.as_ref().map(|c| c.model_name.clone());
+            let (connected, model_name) = (Some(capabilities.is_some()), model.clone());
+            state.state.update(DeviceState { connected, model_name, ..DeviceState::default() });
+            let update = CapabilitiesUpdate { capabilities: capabilities.clone(), model_name: model };
+            let update = ToApp::CapabilitiesUpdate(update).to_text();
+            let snapshot = DeviceStateUpdate {
+                state: state.state.clone(),
+                full_snapshot: Some(false),
+                timestamp: Some(self.timestamp()),
+            };
+            let snapshot = ToApp::DeviceStateUpdate(snapshot).to_text();
+            for outbox in state.apps.values().filter_map(crate::run::Run::outbox) {
+                outbox.control(update.clone());
+                outbox.control(snapshot.clone());
+            }
+            let misfit = |record: &AppRecord| {
+                !device::check(&record.details.hardware_requirements, capabilities.as_deref()).is_compatible()
+            };
+            let misfits = state.apps.iter().filter(|(_, run)| misfit(&run.record));
+            misfits.map(|(package, _)| package.clone()).collect::<Vec<_>>()
+        };
+        self.view_changed(&live.id);
+        for package in misfits {
+            let _ = self.stop(&live.id, &package, StopReason::SystemStop).await;
+        }
+        if let Some(capabilities) = capabilities {
+            let device = StoredDevice { capabilities, at: self.parts().clock.now() };
+            if let Err(error) = self.parts().devices.remember(&live.id, device).await {
+                tracing::error!(%error, user = %live.id, "a device could not be remembered");
+            }
+        }
+    }
+}
+
+impl DeviceSocket {
+    /// Takes one message. The answer is an order that the door has to carry out.
+    pub async fn receive(&self, text: &str) -> Option<DeviceOrder> {
+        let message = match FromDevice::read(text) {
+            Ok(message) => message,
+            Err(error) => {
+                tracing::warn!(user = %self.live.id, %error, "unreadable message from a device");
+                return None;
+            }
+        };
+        let event = message.event();
+        match message {
+            FromDevice::Ping => self.answer(&ToDevice::Pong),
+            FromDevice::ConnectionInit(_) => {
+                let ack = self.sessions.device_ack(&self.live.id);
+                self.with_outbox(|outbox| outbox.control(ack));
+            }
+            FromDevice::StartApp(order) => return Some(DeviceOrder::Start(order.package_name)),
+            FromDevice::StopApp(order) => return Some(DeviceOrder::Stop(order.package_name)),
+            FromDevice::DeviceProfile(profile) => {
+                self.sessions.change_device(&self.live, Some(Arc::new(profile.into_capabilities()))).await;
+            }
+            FromDevice::GlassesConnectionState(glasses) => {
+                self.glasses(&glasses).await;
+                self.relay(event, &to_raw(&FromDevice::GlassesConnectionState(glasses)));
+            }
+            FromDevice::LocalTranscription(heard) => self.relay(event, &to_raw(&Transcription::from(&heard))),
+            FromDevice::AudioPlayResponse(answer) => self.sessions.played(&self.live, answer),
+            FromDevice::RtmpStreamStatus(ref fields) => self.relay(event, &to_raw(fields)),
+            FromDevice::Event(happened) => {
+                self.happened(&happened.event, &happened.message, happened.text("correlationId"))
+            }
+            FromDevice::PhotoResponse(_)
+            | FromDevice::RgbLedControlResponse(_)
+            | FromDevice::KeepAliveAck(_)
+            | FromDevice::UdpRegister(_)
+            | FromDevice::PhoneSubscriptionUpdate(_)
+            | FromDevice::Unknown { .. } => {
+                tracing::debug!(user = %self.live.id, ?message, "a message that nothing is done about");
+            }
+        }
+        None
+    }
+
+    /// Takes a piece of sound.
+    pub fn hear(&self, sound: &Bytes) {
+        self.sessions.relay_sound(&self.live, sound);
+    }
+
+    async fn glasses(&self, glasses: &GlassesConnection) {
+        let capabilities = match glasses.status {
+            GlassesStatus::Connected | GlassesStatus::Reconnected => {
+                glasses.model_name.as_deref().and_then(device::profile)
+            }
+            GlassesStatus::Disconnected => None,
+        };
+        self.sessions.change_device(&self.live, capabilities).await;
+    }
+
+    /// An answer to one app's question goes to that app; everything else to whoever listens.
+    fn happened(&self, event: &Event, data: &RawValue, correlation: Option<String>) {
+        if let Some(id) = correlation {
+            let mut state = self.live.lock();
+            if let Some(package) = state.take_waiting(&id) {
+                return self.sessions.relay_to(&state, &package, &StreamKind::LocationUpdate, data);
+            }
+        }
+        self.sessions.relay(&self.live, event, data);
+    }
+
+    fn relay(&self, event: Option<Event>, data: &RawValue) {
+        if let Some(event) = event {
+            self.sessions.relay(&self.live, &event, data);
+        }
+    }
+
+    fn answer(&self, message: &ToDevice) {
+        self.with_outbox(|outbox| outbox.control(message.to_text()));
+    }
+
+    fn with_outbox(&self, then: impl FnOnce(&Outbox)) {
+        let state = self.live.lock();
+        if let Some(device) = state.device.as_ref().filter(|device| device.number == self.number) {
+            then(&device.outbox);
+        }
+    }
+}
+
+impl Drop for DeviceSocket {
+    fn drop(&mut self) {
+        let mut state = self.live.lock();
+        if state.device.as_ref().is_some_and(|device| device.number == self.number) {
+            state.device = None;
+            state.device_left = Some(Instant::now());
+            state.last_used = Instant::now();
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Live users: the device with its capabilities, the apps that run, what they hear and what they show.
+//!
+//! The doors own the sockets and pump frames; this crate owns the state behind them and decides.
+//!
+//! | look for | in |
+//! | --- | --- |
+//! | how a sleeping app is woken, and once only | [`wake`] |
+//! | how it is stopped, lost and started again | [`stop`], [`lost`] |
+//! | the state of one app for one user | [`run`] |
+//! | an app's socket: who it is, what it says | [`attach`], [`app_socket`] |
+//! | a device's socket | [`device_socket`] |
+//! | what is on the screen | [`screen`] |
+//! | queues towards sockets | [`outbox`] |
+//!
+//! Locks are held for the length of a state change, never across an await.
+
+mod app_settings;
+mod app_socket;
+mod attach;
+mod audio;
+mod device_socket;
+mod lost;
+mod notice;
+mod open;
+mod outbox;
+mod restore;
+mod run;
+mod screen;
+mod sessions;
+mod settings;
+mod stop;
+mod streams;
+mod sweep;
+mod user;
+mod wake;
+mod webhook;
+
+pub use app_socket::AppSocket;
+pub use attach::{AppIntroduction, Refused};
+pub use device_socket::{DeviceOrder, DeviceSocket};
+pub use outbox::{Frame, Outbox};
+pub use sessions::{SessionParts, Sessions};
+pub use settings::SessionSettings;
+pub use stop::StopError;

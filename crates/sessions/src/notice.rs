@@ -1,0 +1,23 @@
+//! Words for the wearer: a start that failed is shown, so that it does not fail silently.
+
+use tokio::time::Instant;
+use toolyard_protocol::{
+    PackageName, UserId,
+    session::{DisplayEvent, Layout, View},
+};
+
+use crate::sessions::Sessions;
+
+impl Sessions {
+    /// Shows on the device why an app did not start.
+    pub fn tell_not_started(&self, user: &UserId, package: &PackageName, why: &str) {
+        let Some(live) = self.find(user) else { return };
+        let layout =
+            Layout::ReferenceCard { title: format!("{package} did not start"), text: why.to_owned() };
+        let event = DisplayEvent { view: View::Main, layout, duration_ms: None, force_display: None };
+        let mut state = live.lock();
+        let shown = state.screen.draw(package, event, Instant::now(), self.parts().settings.overlay);
+        self.show(&state, shown);
+        self.set_screen_timer(&live, &mut state);
+    }
+}

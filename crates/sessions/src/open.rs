@@ -1,0 +1,51 @@
+//! The user opens an app: it comes to the front and may hear. One app of the kind that owns the screen at a time.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+use toolyard_core::{
+    ToolError,
+    ports::{AppRecord, Ready},
+};
+use toolyard_protocol::{UserId, app::AppType, session::webhook::StopReason};
+
+use crate::{run::Opened, sessions::Sessions};
+
+impl Sessions {
+    /// Starts an app for the user, or brings one to the front that a call had woken. The door has asked whether the
+    /// user installed it.
+    pub async fn open_app(&self, user: &UserId, app: AppRecord) -> Result<Ready, ToolError> {
+        let app = Arc::new(app);
+        let deadline = Instant::now() + self.parts().limits.wake_timeout_for(app.details.wake_timeout_ms);
+        if app.details.app_type == AppType::Standard {
+            self.clear_the_front(user, &app).await;
+        }
+        let ready = self.wake(user, &app, Opened::ByUser, deadline).await?;
+        let Some(live) = self.find(user) else { return Ok(ready) };
+        {
+            let mut state = live.lock();
+            if let Some(run) = state.apps.get_mut(&app.package) {
+                run.opened = Opened::ByUser;
+            }
+            if app.details.app_type == AppType::Standard {
+                state.screen.open(&app.package);
+            }
+            self.update_microphone(&mut state);
+        }
+        self.remember(&live, &app.package).await;
+        Ok(ready)
+    }
+
+    async fn clear_the_front(&self, user: &UserId, app: &AppRecord) {
+        let Some(live) = self.find(user) else { return };
+        let others: Vec<_> = {
+            let state = live.lock();
+            let other = |run: &crate::run::Run| run.is_standard() && run.opened == Opened::ByUser;
+            let others = state.apps.iter().filter(|(package, run)| **package != app.package && other(run));
+            others.map(|(package, _)| package.clone()).collect()
+        };
+        for package in others {
+            let _ = self.stop(user, &package, StopReason::UserDisabled).await;
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What is on the screen. Pure: time comes in, pictures go out.
+//!
+//! The app in front owns the screen. Another app's picture lies over it for a bounded time; then the last picture of
+//! the app in front returns, or nothing. So a tool call never takes the screen from the user for long.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use toolyard_protocol::{
+    PackageName,
+    session::{DisplayEvent, Layout, View},
+};
+
+/// A picture and how long it holds.
+#[derive(Debug, Clone, PartialEq)]
+struct Picture {
+    package: PackageName,
+    event: DisplayEvent,
+    until: Option<Instant>,
+}
+
+/// The screen of one user.
+#[derive(Debug, Default)]
+pub(crate) struct Screen {
+    front: Option<PackageName>,
+    base: Option<Picture>,
+    over: Option<Picture>,
+}
+
+/// What the device is to show.
+pub(crate) type Shown = (PackageName, DisplayEvent);
+
+impl Screen {
+    /// The app in front.
+    pub(crate) fn front(&self) -> Option<&PackageName> {
+        self.front.as_ref()
+    }
+
+    /// The user opened an app: it owns the screen, which is empty until it draws.
+    pub(crate) fn open(&mut self, package: &PackageName) {
+        if self.front.as_ref() != Some(package) {
+            self.base = self.over.take_if(|over| over.package == *package);
+            self.front = Some(package.clone());
+        }
+    }
+
+    /// An app draws. The answer is what the device shows now, if that changes.
+    pub(crate) fn draw(
+        &mut self,
+        package: &PackageName,
+        mut event: DisplayEvent,
+        now: Instant,
+        overlay: Duration,
+    ) -> Option<Shown> {
+        event.view = View::Main;
+        let wish = event.duration_ms.map(Duration::from_millis);
+        if self.front.as_ref() == Some(package) {
+            let until = wish.map(|wish| now + wish);
+            self.base = Some(Picture { package: package.clone(), event: event.clone(), until });
+            return (!self.is_covered(now)).then(|| (package.clone(), event));
+        }
+        let until = Some(now + wish.map_or(overlay, |wish| wish.min(overlay)));
+        self.over = Some(Picture { package: package.clone(), event: event.clone(), until });
+        Some((package.clone(), event))
+    }
+
+    /// Time passed. The answer is what the device shows now, if that changes.
+    pub(crate) fn tick(&mut self, now: Instant) -> Option<Shown> {
+        let over = |picture: &mut Picture| picture.until.is_some_and(|until| until <= now);
+        let gone = self.over.take_if(over);
+        let base_gone = self.base.take_if(over);
+        match (gone, base_gone) {
+            (Some(gone), _) => Some(self.beneath(gone.package)),
+            (None, Some(gone)) if self.over.is_none() => Some(self.beneath(gone.package)),
+            (None, _) => None,
+        }
+    }
+
+    /// An app stopped. The answer is what the device shows now, if that changes.
+    pub(crate) fn leave(&mut self, package: &PackageName) -> Option<Shown> {
+        if self.front.as_ref() == Some(package) {
+            self.front = None;
+        }
+        let base_gone = self.base.take_if(|picture| picture.package == *package).is_some();
+        let over_gone = self.over.take_if(|picture| picture.package == *package).is_some();
+        (over_gone || (base_gone && self.over.is_none())).then(|| self.beneath(package.clone()))
+    }
+
+    /// What a device that connects now has to show.
+    pub(crate) fn now(&self) -> Option<Shown> {
+        self.over
+            .as_ref()
+            .or(self.base.as_ref())
+            .map(|picture| (picture.package.clone(), picture.event.clone()))
+    }
+
+    /// When [`Screen::tick`] is due.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        [&self.over, &self.base].into_iter().flatten().filter_map(|picture| picture.until).min()
+    }
+
+    fn is_covered(&self, now: Instant) -> bool {
+        self.over.as_ref().is_some_and(|over| over.until.is_none_or(|until| until > now))
+    }
+
+    fn beneath(&self, was: PackageName) -> Shown {
+        self.now().unwrap_or_else(|| {
+            let clear = DisplayEvent {
+                view: View::Main,
+                layout: Layout::ClearView,
+                duration_ms: None,
+                force_display: None,
+            };
+            (was, clear)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OVERLAY: Duration = Duration::from_secs(10);
+
+    fn wall(text: &str, duration_ms: Option<u64>) -> DisplayEvent {
+        let layout = Layout::TextWall { text: text.to_owned() };
+        DisplayEvent { view: View::Dashboard, layout, duration_ms, force_display: None }
+    }
+
+    fn shows(shown: Option<Shown>) -> Option<String> {
+        shown.map(|(package, event)| match event.layout {
+            Layout::TextWall { text } => format!("{package} {text}"),
+            Layout::ClearView => "clear".to_owned(),
+            other => format!("{other:?}"),
+        })
+    }
+
+    fn name(text: &str) -> PackageName {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_woken_app_shows_for_a_bounded_time_and_the_picture_of_the_front_returns() {
+        let (now, mut screen) = (Instant::now(), Screen::default());
+        screen.open(&name("front"));
+        assert_eq!(shows(screen.draw(&name("front"), wall("map", None), now, OVERLAY)).unwrap(), "front map");
+        assert_eq!(
+            shows(screen.draw(&name("todo"), wall("list", Some(60_000)), now, OVERLAY)).unwrap(),
+            "todo list"
+        );
+        assert_eq!(shows(screen.draw(&name("front"), wall("map 2", None), now, OVERLAY)), None);
+        assert_eq!(screen.due(), Some(now + OVERLAY));
+        assert_eq!(shows(screen.tick(now + OVERLAY / 2)), None);
+        assert_eq!(shows(screen.tick(now + OVERLAY)).unwrap(), "front map 2");
+        assert_eq!(screen.due(), None);
+    }
+
+    #[test]
+    fn a_shorter_wish_is_honoured() {
+        let (now, mut screen) = (Instant::now(), Screen::default());
+        screen.draw(&name("todo"), wall("list", Some(3_000)), now, OVERLAY);
+        assert_eq!(shows(screen.tick(now + Duration::from_secs(3))).unwrap(), "clear");
+    }
+
+    #[test]
+    fn what_stops_leaves_the_screen() {
+        let (now, mut screen) = (Instant::now(), Screen::default());
+        screen.open(&name("front"));
+        screen.draw(&name("front"), wall("map", None), now, OVERLAY);
+        screen.draw(&name("todo"), wall("list", None), now, OVERLAY);
+        assert_eq!(shows(screen.leave(&name("front"))), None);
+        assert_eq!(shows(screen.leave(&name("todo"))).unwrap(), "clear");
+        assert_eq!(screen.front(), None);
+    }
+
+    #[test]
+    fn an_opened_app_keeps_the_picture_it_had() {
+        let (now, mut screen) = (Instant::now(), Screen::default());
+        screen.draw(&name("todo"), wall("list", None), now, OVERLAY);
+        screen.open(&name("todo"));
+        assert_eq!(shows(screen.now()).unwrap(), "todo list");
+    }
+}

@@ -1,0 +1,185 @@
+//! All live users.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use async_trait::async_trait;
+use dashmap::DashMap;
+use tokio::time::Instant;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use toolyard_core::{
+    ToolError,
+    catalog::AppHead,
+    limits::CallLimits,
+    ports::{
+        AppData, Apps, Change, Clock, Devices, Ids, Presence, Ready, Runs, Secrets, SessionView, Signals,
+        Waker,
+    },
+};
+use toolyard_net::{Guard, HttpClient};
+use toolyard_protocol::{AppSessionId, ErrorCode, PackageName, UserId, api::SessionSummary};
+
+use crate::{
+    outbox::Outbox,
+    run::{Opened, Phase},
+    settings::SessionSettings,
+    user::User,
+};
+
+/// What sessions need.
+pub struct SessionParts {
+    /// Apps, for their keys and what they declare.
+    pub apps: Arc<dyn Apps>,
+    /// The users' values of the apps' settings.
+    pub data: Arc<dyn AppData>,
+    /// The devices that users had last.
+    pub devices: Arc<dyn Devices>,
+    /// App sessions that outlive this process.
+    pub runs: Arc<dyn Runs>,
+    /// Who wants to hear that a device changed.
+    pub signals: Arc<dyn Signals>,
+    /// Opens the apps' signing secrets.
+    pub secrets: Arc<dyn Secrets>,
+    /// The way out.
+    pub http: HttpClient,
+    /// What may be called.
+    pub guard: Guard,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Unguessable numbers.
+    pub ids: Arc<dyn Ids>,
+    /// How long a wake may take.
+    pub limits: CallLimits,
+    /// Bounds and times.
+    pub settings: SessionSettings,
+    /// A stop waits for what runs here.
+    pub tasks: TaskTracker,
+    /// Fires when the server stops.
+    pub stopping: CancellationToken,
+}
+
+/// Everybody who is live. A cheap handle.
+#[derive(Clone)]
+pub struct Sessions(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) parts: SessionParts,
+    pub(crate) users: DashMap<UserId, Arc<User>>,
+    /// Whose run an app session id is. Ids are looked up here, never parsed.
+    pub(crate) by_session: DashMap<AppSessionId, (UserId, PackageName)>,
+    links: AtomicU64,
+}
+
+impl Sessions {
+    /// Nobody yet.
+    pub fn new(parts: SessionParts) -> Self {
+        let (users, by_session) = (DashMap::new(), DashMap::new());
+        Self(Arc::new(Inner { parts, users, by_session, links: AtomicU64::new(0) }))
+    }
+
+    /// The user's session, made where there is none. None where there are too many.
+    pub(crate) fn open(&self, user: &UserId) -> Option<Arc<User>> {
+        if let Some(live) = self.find(user) {
+            return Some(live);
+        }
+        if self.0.users.len() >= self.parts().settings.max_users {
+            return None;
+        }
+        Some(self.0.users.entry(user.clone()).or_insert_with(|| Arc::new(User::new(user.clone()))).clone())
+    }
+
+    pub(crate) fn find(&self, user: &UserId) -> Option<Arc<User>> {
+        self.0.users.get(user).map(|live| live.clone())
+    }
+
+    /// An authenticated request came in for the user: that opens a session, or keeps it. False where there are too many.
+    pub fn keep_alive(&self, user: &UserId) -> bool {
+        let live = self.open(user);
+        live.inspect(|live| live.lock().last_used = Instant::now()).is_some()
+    }
+
+    /// Whether the user has a session.
+    pub fn is_live(&self, user: &UserId) -> bool {
+        self.0.users.contains_key(user)
+    }
+
+    /// How many users are live.
+    pub fn users(&self) -> usize {
+        self.0.users.len()
+    }
+
+    /// What the API shows of a session.
+    pub fn summary(&self, user: &UserId) -> Option<SessionSummary> {
+        self.find(user).map(|live| live.summary())
+    }
+
+    pub(crate) fn parts(&self) -> &SessionParts {
+        &self.0.parts
+    }
+
+    pub(crate) fn next_link(&self) -> u64 {
+        self.0.links.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// A queue towards an app; an app that loses data is told in words that every SDK knows.
+    pub fn app_outbox(&self) -> Arc<Outbox> {
+        let settings = &self.parts().settings;
+        Arc::new(Outbox::new(
+            settings.stream_queue,
+            settings.control_queue,
+            Some(crate::streams::lost_notice),
+        ))
+    }
+
+    /// A queue towards a device.
+    pub fn device_outbox(&self) -> Arc<Outbox> {
+        let settings = &self.parts().settings;
+        Arc::new(Outbox::new(settings.stream_queue, settings.control_queue, None))
+    }
+
+    pub(crate) fn view_changed(&self, user: &UserId) {
+        self.parts().signals.publish(Change::View(user.clone()));
+    }
+
+    /// The server stops: apps are told to come back, devices to connect again.
+    pub fn drain(&self) {
+        for live in &self.0.users {
+            live.lock().close_sockets(1012, "server restarts");
+        }
+    }
+}
+
+impl Presence for Sessions {
+    fn session(&self, user: &UserId) -> Option<SessionView> {
+        self.find(user).map(|live| SessionView { capabilities: live.lock().capabilities.clone() })
+    }
+}
+
+#[async_trait]
+impl Waker for Sessions {
+    async fn ensure_running(
+        &self,
+        user: &UserId,
+        app: &AppHead,
+        deadline: Instant,
+    ) -> Result<Ready, ToolError> {
+        // Nearly every call meets an app that runs; that needs no task and no allocation.
+        if let Some(ready) = self.find(user).and_then(|live| live.lock().use_running(app.package())) {
+            return Ok(ready);
+        }
+        self.wake(user, &Arc::new(app.record.clone()), Opened::ForCall, deadline).await
+    }
+
+    fn is_connected(&self, user: &UserId, app: &PackageName) -> bool {
+        self.find(user).is_some_and(|live| {
+            let live = live.lock();
+            live.apps.get(app).is_some_and(|run| run.link.is_some() && matches!(run.phase(), Phase::Running))
+        })
+    }
+}
+
+pub(crate) fn unavailable(text: impl Into<String>) -> ToolError {
+    ToolError::new(ErrorCode::AppNotAvailable, text)
+}

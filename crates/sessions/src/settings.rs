@@ -1,0 +1,51 @@
+//! Bounds and times of sessions.
+
+use std::time::Duration;
+
+/// All of them are settings of the server, under `[sessions]`.
+#[derive(Debug, Clone)]
+pub struct SessionSettings {
+    /// Where apps connect: `ws://127.0.0.1:8787/app-ws`. Ends in `/app-ws`: apps derive other addresses from it.
+    pub app_socket_url: String,
+    /// How long an app whose socket broke may take to come back by itself. The SDK gives up after 6 s.
+    pub reconnect_window: Duration,
+    /// A woken app that nobody called for this long is stopped.
+    pub idle_stop: Duration,
+    /// How long a session outlives its device.
+    pub device_grace: Duration,
+    /// How long a session without a device lives after the last request.
+    pub session_idle: Duration,
+    /// How long the picture of an app that is not in front stays, where the app asks for nothing shorter.
+    pub overlay: Duration,
+    /// An empty list of subscriptions this soon after a connect is ignored: the SDK sends one before it knows.
+    pub subscription_grace: Duration,
+    /// How long a stop waits for the app's web server.
+    pub stop_timeout: Duration,
+    /// Messages of streams that wait for a slow socket; more are dropped, and the app is told.
+    pub stream_queue: usize,
+    /// Other messages that wait for a slow socket; at more the socket is closed.
+    pub control_queue: usize,
+    /// Users with a session at once.
+    pub max_users: usize,
+    /// Apps that run for one user at once.
+    pub max_apps: usize,
+}
+
+impl Default for SessionSettings {
+    fn default() -> Self {
+        Self {
+            app_socket_url: "ws://127.0.0.1:8787/app-ws".to_owned(),
+            reconnect_window: Duration::from_secs(6),
+            idle_stop: Duration::from_secs(300),
+            device_grace: Duration::from_secs(60),
+            session_idle: Duration::from_secs(900),
+            overlay: Duration::from_secs(10),
+            subscription_grace: Duration::from_secs(8),
+            stop_timeout: Duration::from_secs(3),
+            stream_queue: 256,
+            control_queue: 256,
+            max_users: 100_000,
+            max_apps: 32,
+        }
+    }
+}

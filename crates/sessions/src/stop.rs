@@ -1,0 +1,132 @@
+//! How a run ends: asked to, or failed. Either way its waiters learn why, its socket closes with a code after which the
+//! SDK does not come back, and nothing is left behind.
+
+use std::sync::Arc;
+
+use toolyard_core::{ToolError, ports::AppRecord};
+use toolyard_protocol::{
+    AppSessionId, PackageName, UserId,
+    session::{
+        ToApp, ToDevice,
+        app_messages::AppStopped,
+        device_messages::{AppNotice, AppStateChange},
+        webhook::{StopReason, StopRequest, WebhookRequest},
+    },
+};
+
+use crate::{
+    outbox::Outbox,
+    run::Phase,
+    sessions::{Sessions, unavailable},
+    user::User,
+};
+
+/// Why there is nothing to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopError {
+    /// The user has no session.
+    NoSession,
+    /// The app does not run.
+    NotRunning,
+}
+
+/// What a stop needs to know of the run, copied out of the lock.
+struct Stopping {
+    record: Arc<AppRecord>,
+    session: AppSessionId,
+    outbox: Option<Arc<Outbox>>,
+}
+
+impl Sessions {
+    /// Stops an app. A stop during a start wins.
+    pub async fn stop(
+        &self,
+        user: &UserId,
+        package: &PackageName,
+        reason: StopReason,
+    ) -> Result<(), StopError> {
+        let live = self.find(user).ok_or(StopError::NoSession)?;
+        let Stopping { record, session, outbox } = {
+            let state = live.lock();
+            let run = state.apps.get(package).ok_or(StopError::NotRunning)?;
+            run.enter(Phase::Stopping);
+            let outbox = run.link.as_ref().map(|link| link.outbox.clone());
+            Stopping { record: run.record.clone(), session: run.session.clone(), outbox }
+        };
+        let request = StopRequest {
+            session_id: session.clone(),
+            user_id: live.id.clone(),
+            reason: reason.clone(),
+            timestamp: Some(self.timestamp()),
+        };
+        if let Ok(webhook) = self.webhook(&record, &WebhookRequest::Stop(request)) {
+            // Politeness: an app that is down or slow is stopped all the same, by its socket.
+            let _ = tokio::time::timeout(self.parts().settings.stop_timeout, webhook).await;
+        }
+        if let Some(outbox) = outbox {
+            let notice = AppStopped { reason: Some(reason), timestamp: Some(self.timestamp()) };
+            outbox.control(ToApp::AppStopped(notice).to_text());
+        }
+        let why = unavailable(format!("{package} was stopped before the tool ran.")).retryable_if(true);
+        self.end_run(&live, package, &session, why).await;
+        Ok(())
+    }
+
+    /// Stops an app for everybody: it was removed.
+    pub async fn stop_everywhere(&self, package: &PackageName) {
+        let runs = |live: &User| live.lock().apps.contains_key(package);
+        let users: Vec<_> =
+            self.0.users.iter().filter(|live| runs(live)).map(|live| live.id.clone()).collect();
+        for user in users {
+            let _ = self.stop(&user, package, StopReason::SystemStop).await;
+        }
+    }
+
+    /// Ends the user's session with everything in it.
+    pub async fn end_session(&self, user: &UserId) -> bool {
+        let Some(live) = self.find(user) else { return false };
+        let packages: Vec<_> = live.lock().apps.keys().cloned().collect();
+        for package in packages {
+            let _ = self.stop(user, &package, StopReason::SystemStop).await;
+        }
+        live.lock().close_sockets(1000, "session ended");
+        self.0.users.remove(user);
+        self.view_changed(user);
+        true
+    }
+
+    /// The end of a run, if it is still this one.
+    pub(crate) async fn end_run(
+        &self,
+        live: &Arc<User>,
+        package: &PackageName,
+        session: &AppSessionId,
+        why: ToolError,
+    ) {
+        {
+            let mut state = live.lock();
+            let Some(run) = state.apps.remove(package) else { return };
+            if run.session != *session {
+                state.apps.insert(package.clone(), run);
+                return;
+            }
+            if let Some(link) = &run.link {
+                link.outbox.close(1000, "App stopped");
+            }
+            run.enter(Phase::Ended(Arc::new(why)));
+            let shown = state.screen.leave(package);
+            self.show(&state, shown);
+            state.tell_device(&ToDevice::AppStopped(AppNotice {
+                package_name: package.clone(),
+                timestamp: Some(self.timestamp()),
+            }));
+            state
+                .tell_device(&ToDevice::AppStateChange(AppStateChange { timestamp: Some(self.timestamp()) }));
+            self.update_microphone(&mut state);
+        }
+        self.0.by_session.remove(session);
+        if let Err(error) = self.parts().runs.drop_run(session).await {
+            tracing::error!(%error, app = %package, "an ended run could not be forgotten");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What happens to the user, on its way to the apps that listen; and pictures on their way to the device.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+use tokio::time::{Instant, sleep_until};
+use toolyard_protocol::{
+    PackageName,
+    session::{
+        DisplayEvent, ToApp, ToDevice,
+        app_messages::DataStream,
+        device_messages::{DeviceDisplay, MicrophoneStateChange},
+    },
+    stream::{Event, StreamKind},
+};
+
+use crate::{
+    outbox::Frame,
+    run::Run,
+    screen::Shown,
+    sessions::Sessions,
+    user::{Live, User},
+};
+
+/// Tells an app how much of its streams it lost, in a message that every SDK knows.
+pub(crate) fn lost_notice(lost: u64) -> String {
+    format!(r#"{{"type":"custom_message","action":"toolyard.stream_data_lost","payload":{{"lost":{lost}}}}}"#)
+}
+
+impl Sessions {
+    /// Gives an event to every app that listens and may hear it, each under its own subscription.
+    pub(crate) fn relay(&self, live: &Arc<User>, event: &Event, data: &RawValue) {
+        let state = live.lock();
+        for run in state.apps.values().filter(|run| run.may_hear(event.kind())) {
+            let Some(outbox) = run.outbox() else { continue };
+            for stream_type in run.subscriptions.stream_types_for(event, run.permissions()) {
+                outbox.stream(Frame::Text(self.stream_message(run, stream_type, data)));
+            }
+        }
+    }
+
+    /// Gives an answer of the device to the one app that asked.
+    pub(crate) fn relay_to(&self, state: &Live, package: &PackageName, kind: &StreamKind, data: &RawValue) {
+        let run = state.apps.get(package).filter(|run| run.may_hear(kind));
+        if let Some((run, outbox)) = run.and_then(|run| Some((run, run.outbox()?))) {
+            outbox.control(self.stream_message(run, kind.as_str(), data));
+        }
+    }
+
+    fn stream_message(&self, run: &Run, stream_type: &str, data: &RawValue) -> String {
+        ToApp::DataStream(DataStream {
+            session_id: Some(run.session.as_str().to_owned()),
+            stream_type: stream_type.to_owned(),
+            data: data.to_owned(),
+            timestamp: Some(self.timestamp()),
+        })
+        .to_text()
+    }
+
+    /// Gives sound to every app that listens and may hear it.
+    pub(crate) fn relay_sound(&self, live: &Arc<User>, sound: &Bytes) {
+        let event = Event::Plain(StreamKind::AudioChunk);
+        let state = live.lock();
+        for run in state.apps.values().filter(|run| run.may_hear(event.kind())) {
+            if let Some(outbox) = run.outbox()
+                && !run.subscriptions.stream_types_for(&event, run.permissions()).is_empty()
+            {
+                outbox.stream(Frame::Binary(sound.clone()));
+            }
+        }
+    }
+
+    /// Tells the device to listen while an app does, and not to when none does.
+    pub(crate) fn update_microphone(&self, state: &mut Live) {
+        let hears =
+            |run: &Run| run.subscriptions.iter().any(|s| microphone(s.kind()) && run.may_hear(s.kind()));
+        let on = state.apps.values().any(hears);
+        if on != state.microphone {
+            state.microphone = on;
+            state.tell_device(&microphone_state(on));
+        }
+    }
+
+    /// An app draws.
+    pub(crate) fn draw(&self, live: &Arc<User>, package: &PackageName, event: DisplayEvent) {
+        let mut state = live.lock();
+        let shown = state.screen.draw(package, event, Instant::now(), self.parts().settings.overlay);
+        self.show(&state, shown);
+        self.set_screen_timer(live, &mut state);
+    }
+
+    /// Sends a picture to the device, if there is one to send and a device to show it.
+    pub(crate) fn show(&self, state: &Live, shown: Option<Shown>) {
+        let (Some((package_name, event)), Some(device)) = (shown, &state.device) else { return };
+        let display = DeviceDisplay {
+            package_name,
+            view: event.view,
+            layout: event.layout,
+            duration_ms: event.duration_ms,
+            timestamp: Some(self.timestamp()),
+        };
+        device.outbox.picture(ToDevice::DisplayEvent(display).to_text());
+    }
+
+    /// One timer a user, whatever the apps draw.
+    pub(crate) fn set_screen_timer(&self, live: &Arc<User>, state: &mut Live) {
+        let Some(due) = state.screen.due() else { return };
+        if state.screen_timer.is_some_and(|set| set <= due) {
+            return;
+        }
+        state.screen_timer = Some(due);
+        let (sessions, live) = (self.clone(), live.clone());
+        self.parts().tasks.spawn(async move {
+            tokio::select! {
+                () = sleep_until(due) => {}
+                () = sessions.parts().stopping.cancelled() => return,
+            }
+            let mut state = live.lock();
+            if state.screen_timer != Some(due) {
+                return;
+            }
+            state.screen_timer = None;
+            let shown = state.screen.tick(Instant::now());
+            sessions.show(&state, shown);
+            sessions.set_screen_timer(&live, &mut state);
+        });
+    }
+}
+
+pub(crate) fn microphone_state(on: bool) -> ToDevice {
+    ToDevice::MicrophoneStateChange(MicrophoneStateChange {
+        is_microphone_enabled: on,
+        required_data: if on { vec!["pcm".to_owned()] } else { Vec::new() },
+        bypass_vad: None,
+    })
+}
+
+fn microphone(kind: &StreamKind) -> bool {
+    matches!(
+        kind,
+        StreamKind::Transcription | StreamKind::Translation | StreamKind::Vad | StreamKind::AudioChunk
+    )
+}

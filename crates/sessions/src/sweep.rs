@@ -1,0 +1,46 @@
+//! What nobody uses any more: woken apps that idle, sessions without a device.
+
+use tokio::time::Instant;
+use toolyard_protocol::session::webhook::StopReason;
+
+use crate::{
+    run::{Opened, Phase},
+    sessions::Sessions,
+};
+
+impl Sessions {
+    /// Stops what idles. Called every few seconds.
+    pub async fn sweep(&self) {
+        let (now, settings) = (Instant::now(), &self.parts().settings);
+        let (mut idle_apps, mut idle_users) = (Vec::new(), Vec::new());
+        for entry in &self.0.users {
+            let state = entry.lock();
+            let device_gone = state.device.is_none()
+                && state.device_left.is_none_or(|left| now.duration_since(left) >= settings.device_grace);
+            if device_gone
+                && now.duration_since(state.last_used) >= idle_limit(state.device_left.is_some(), settings)
+            {
+                idle_users.push(entry.key().clone());
+                continue;
+            }
+            let idles = |run: &crate::run::Run| {
+                run.opened == Opened::ForCall
+                    && matches!(run.phase(), Phase::Running)
+                    && now.duration_since(run.last_used) >= settings.idle_stop
+            };
+            let idle = state.apps.iter().filter(|(_, run)| idles(run)).map(|(package, _)| package);
+            idle_apps.extend(idle.map(|package| (entry.key().clone(), package.clone())));
+        }
+        for (user, package) in idle_apps {
+            let _ = self.stop(&user, &package, StopReason::SystemStop).await;
+        }
+        for user in idle_users {
+            self.end_session(&user).await;
+        }
+    }
+}
+
+/// A session that had a device ends when its grace is over; one that never had lives by its requests.
+fn idle_limit(had_device: bool, settings: &crate::SessionSettings) -> std::time::Duration {
+    if had_device { settings.device_grace } else { settings.session_idle }
+}

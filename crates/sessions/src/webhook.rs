@@ -1,0 +1,74 @@
+//! `POST {publicUrl}/webhook`: the platform asks an app's web server to connect or to stop.
+
+use std::future::Future;
+
+use http::{HeaderValue, Request, header};
+use http_body_util::Full;
+use toolyard_core::{ToolError, ports::AppRecord};
+use toolyard_net::{OutsideUrl, SigningKey, sign_all};
+use toolyard_protocol::session::{iso_millis, webhook::WebhookRequest};
+
+use crate::sessions::{Sessions, unavailable};
+
+/// Longest answer to a webhook that is read.
+const MAX_ANSWER_BYTES: usize = 64 * 1024;
+
+/// A webhook that failed.
+pub(crate) struct WebhookError {
+    /// For the caller.
+    pub(crate) words: &'static str,
+    /// For the log.
+    pub(crate) cause: String,
+}
+
+impl Sessions {
+    /// Makes the request; sending it is up to the caller's time. Fails here only where the app cannot be called at all.
+    pub(crate) fn webhook(
+        &self,
+        app: &AppRecord,
+        request: &WebhookRequest,
+    ) -> Result<impl Future<Output = Result<(), WebhookError>> + Send + use<>, ToolError> {
+        let package = &app.package;
+        let cannot = |error: &dyn std::fmt::Display| {
+            unavailable(format!("{package} cannot be started.")).because(error)
+        };
+        let url = app.details.public_url.as_deref().unwrap_or_default();
+        let url = OutsideUrl::parse(url, &self.parts().guard).map_err(|error| {
+            unavailable(format!("The address of {package} is not allowed here.")).because(error)
+        })?;
+        let body = serde_json::to_vec(request).map_err(|error| cannot(&error))?;
+        let keys: Vec<_> = app
+            .signing
+            .iter()
+            .map(|sealed| self.parts().secrets.open(sealed).map(|secret| SigningKey::new(&secret)))
+            .collect::<Result<_, _>>()
+            .map_err(|error| cannot(&error))?;
+        let mut out = Request::post(url.join("webhook"));
+        if let Some(headers) = out.headers_mut() {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            sign_all(&keys, headers, self.parts().clock.now().as_millisecond(), &body);
+        }
+        let out = out.body(Full::new(body.into())).map_err(|error| cannot(&error))?;
+        let http = self.parts().http.clone();
+        Ok(async move {
+            let unreachable = |error: toolyard_net::NetError| WebhookError {
+                words: "its web server did not answer",
+                cause: error.to_string(),
+            };
+            let answer = http.send(out).await.map_err(unreachable)?;
+            let status = answer.status;
+            let body = answer.bytes(MAX_ANSWER_BYTES).await.map_err(unreachable)?;
+            if status.is_success() {
+                return Ok(());
+            }
+            let text = String::from_utf8_lossy(&body);
+            let text: String = text.chars().take(200).collect();
+            Err(WebhookError { words: "its web server refused", cause: format!("HTTP {status}: {text}") })
+        })
+    }
+
+    /// Now, as messages write it.
+    pub(crate) fn timestamp(&self) -> String {
+        iso_millis(self.parts().clock.now())
+    }
+}

@@ -1,0 +1,195 @@
+//! Apps: a call is `POST {publicUrl}/tool`, after the app was woken where it has to run.
+
+mod reply;
+mod target;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use dashmap::DashMap;
+use http::{HeaderName, HeaderValue, Request, header};
+use http_body_util::Full;
+use tokio::time::Instant;
+use toolyard_core::{
+    CallContext, Reply, Tool, ToolError,
+    catalog::AppHead,
+    limits::CallLimits,
+    ports::{Clock, Ready, Secrets, ToolSource, Waker},
+    schema::ValidArguments,
+};
+use toolyard_net::{Guard, HttpClient, NetError, Response, sign_all};
+use toolyard_protocol::{
+    ErrorCode, PackageName,
+    app::AppKind,
+    call::{ACCEPT_FROM_APPS, Activation, AppCall, IDEMPOTENCY_KEY, NDJSON, ReplyLine},
+    session::iso_millis,
+};
+
+use self::{reply::Answer, target::Target};
+
+/// Largest answer of an app, in bytes; also of all lines of an answer in lines.
+pub const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
+
+const APP_API_KEY: HeaderName = HeaderName::from_static("x-app-api-key");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
+/// What the app source needs.
+pub struct AppSourceParts {
+    /// The way out.
+    pub http: HttpClient,
+    /// What may be called.
+    pub guard: Guard,
+    /// Opens the apps' signing secrets.
+    pub secrets: Arc<dyn Secrets>,
+    /// Wakes apps.
+    pub waker: Arc<dyn Waker>,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// How long a wake may take.
+    pub limits: CallLimits,
+}
+
+/// Runs the tools of apps.
+pub struct AppSource {
+    parts: AppSourceParts,
+    targets: DashMap<PackageName, Arc<Target>>,
+}
+
+impl AppSource {
+    /// A source of these parts.
+    pub fn new(parts: AppSourceParts) -> Self {
+        Self { parts, targets: DashMap::new() }
+    }
+
+    /// Where and how the app is called: made once per revision of the app.
+    fn target(&self, app: &AppHead) -> Result<Arc<Target>, ToolError> {
+        if let Some(target) = self.targets.get(app.package()).filter(|target| target.revision == app.revision)
+        {
+            return Ok(target.clone());
+        }
+        let target = Arc::new(Target::new(app, &self.parts.guard, &*self.parts.secrets)?);
+        self.targets.insert(app.package().clone(), target.clone());
+        Ok(target)
+    }
+
+    fn request(
+        &self,
+        cx: &CallContext,
+        tool: &Tool,
+        arguments: &ValidArguments,
+        activation: Activation,
+    ) -> Result<Request<Full<Bytes>>, ToolError> {
+        let target = self.target(&tool.app)?;
+        let now = self.parts.clock.now();
+        let timestamp = iso_millis(now);
+        let local = tool.definition.name.as_str();
+        let call = AppCall::new(local, arguments.raw(), &cx.user, &cx.id, &timestamp, activation);
+        let body = serde_json::to_vec(&call).map_err(|error| unsendable(tool, error))?;
+
+        let mut request = Request::post(target.tool.clone());
+        if let Some(headers) = request.headers_mut() {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            headers.insert(header::ACCEPT, HeaderValue::from_static(ACCEPT_FROM_APPS));
+            sign_all(&target.keys, headers, now.as_millisecond(), &body);
+            if let Some(key) = &target.legacy_key {
+                headers.insert(APP_API_KEY, key.clone());
+            }
+            // Callers without a key get the call's id: an app can always tell a repetition from a second call.
+            let key = cx.key.as_deref().unwrap_or(cx.id.as_str());
+            headers.insert(
+                IDEMPOTENCY_KEY,
+                HeaderValue::try_from(key).map_err(|error| unsendable(tool, error))?,
+            );
+            if let Ok(trace) = HeaderValue::try_from(cx.trace.to_header().to_string()) {
+                headers.insert(TRACEPARENT, trace);
+            }
+        }
+        request.body(Full::new(body.into())).map_err(|error| unsendable(tool, error))
+    }
+}
+
+#[async_trait]
+impl ToolSource for AppSource {
+    async fn make_ready(&self, cx: &CallContext, tool: &Tool) -> Result<Ready, ToolError> {
+        self.target(&tool.app)?;
+        let details = &tool.app.record.details;
+        match details.kind {
+            AppKind::ToolsOnly => Ok(Ready { activation: Activation::WasReady }),
+            AppKind::Session => {
+                let wake = Instant::now() + self.parts.limits.wake_timeout_for(details.wake_timeout_ms);
+                self.parts.waker.ensure_running(&cx.user, &tool.app, wake.min(cx.deadline)).await
+            }
+        }
+    }
+
+    async fn invoke(
+        &self,
+        cx: &CallContext,
+        tool: &Tool,
+        arguments: &ValidArguments,
+        ready: Ready,
+    ) -> Result<Reply, ToolError> {
+        let request = self.request(cx, tool, arguments, ready.activation)?;
+        let answered = self.parts.http.send(request).await.map_err(|error| not_answered(tool, error))?;
+        let answer = Answer { tool, status: answered.status };
+        let is_connected = || self.parts.waker.is_connected(&cx.user, tool.app.package());
+        let result = if comes_in_lines(&answered) {
+            let body = last_line(cx, answered).await.map_err(|error| not_answered(tool, error))?;
+            answer.read(&body, is_connected)
+        } else {
+            let body = answered.bytes(MAX_RESPONSE_BYTES).await.map_err(|error| not_answered(tool, error))?;
+            answer.read(&body, is_connected)
+        };
+        result.map(Reply::Done)
+    }
+}
+
+fn comes_in_lines(response: &Response) -> bool {
+    let kind = response.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| {
+        kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(NDJSON))
+    })
+}
+
+/// Passes progress on until the result line; without one the answer was cut.
+async fn last_line(cx: &CallContext, response: Response) -> Result<Bytes, NetError> {
+    let mut lines = response.lines(MAX_RESPONSE_BYTES, MAX_RESPONSE_BYTES);
+    while let Some(line) = lines.next().await? {
+        match serde_json::from_slice(&line) {
+            Ok(ReplyLine::Progress(progress)) => cx.progress.send(progress),
+            Ok(ReplyLine::Unknown) => {}
+            // What is no line of ours is read as an answer, and refused there in words.
+            Ok(ReplyLine::Result) | Err(_) => return Ok(line),
+        }
+    }
+    Err(NetError::Broken { detail: "the lines ended without a result".to_owned() })
+}
+
+fn unsendable(tool: &Tool, error: impl std::fmt::Display) -> ToolError {
+    ToolError::new(ErrorCode::InvalidRequest, format!("The call of {} cannot be sent to its app.", tool.name))
+        .because(error)
+}
+
+fn not_answered(tool: &Tool, error: NetError) -> ToolError {
+    let app = tool.app.package();
+    let (code, text) = match &error {
+        NetError::Refused(_) => {
+            (ErrorCode::AppNotAvailable, format!("The address of {app} is not allowed here."))
+        }
+        NetError::NotSent(_) => {
+            (ErrorCode::NetworkError, format!("{app} cannot be reached; the tool did not run."))
+        }
+        NetError::Broken { .. } => {
+            let text =
+                format!("{app} broke off before it had answered; {} may or may not have run.", tool.name);
+            (ErrorCode::InvalidResponse, text)
+        }
+        NetError::TooLarge { limit } => {
+            let text =
+                format!("{} ran, but its answer is larger than {limit} bytes; ask for less.", tool.name);
+            (ErrorCode::InvalidResponse, text)
+        }
+    };
+    ToolError::new(code, text).because(error)
+}

@@ -1,0 +1,150 @@
+//! What an app's answer means: both reply forms, and everything that is neither.
+
+use http::StatusCode;
+use serde_json::value::RawValue;
+use toolyard_core::{Tool, ToolError};
+use toolyard_protocol::{
+    ErrorCode,
+    call::{AppError, AppReply, GIVE_APP_CONTROL_OF_TOOL_RESPONSE},
+    result::{McpResult, ResultExtensions, ToolResult},
+};
+
+/// Longest message of an app that goes on to the caller, in characters.
+const MAX_MESSAGE_CHARS: usize = 2_000;
+/// What is said where an app claims the display without a connection to it.
+const NOT_SHOWN: &str = "The app took the call, but it is not connected, so nothing was shown.";
+
+/// An answer of which only the status is known yet.
+pub(super) struct Answer<'a> {
+    pub(super) tool: &'a Tool,
+    pub(super) status: StatusCode,
+}
+
+impl Answer<'_> {
+    /// Reads the body. `is_connected` says whether the app's socket is open: without it nobody shows anything.
+    pub(super) fn read(&self, body: &[u8], is_connected: impl Fn() -> bool) -> Result<ToolResult, ToolError> {
+        let reply = serde_json::from_slice::<AppReply<'_>>(body);
+        match (self.status.is_success(), reply) {
+            (true, Ok(reply)) => self.succeeded(reply, is_connected),
+            (true, Err(error)) => {
+                let text =
+                    format!("The app of {} answered with something that is no tool result.", self.tool.name);
+                Err(ToolError::new(ErrorCode::InvalidResponse, text).because(error))
+            }
+            (false, Ok(reply)) => Err(self.failed(&reply)),
+            (false, Err(_)) => Err(self.http_error()),
+        }
+    }
+
+    fn succeeded(
+        &self,
+        reply: AppReply<'_>,
+        is_connected: impl Fn() -> bool,
+    ) -> Result<ToolResult, ToolError> {
+        let extensions = reply.mentra_extensions.clone().unwrap_or_default();
+        let result = match (reply.success, reply.status.as_deref(), reply.reply) {
+            (Some(true), _, _) => ToolResult { mcp: content(&reply), extensions },
+            (Some(false), _, _) => return Err(self.failed(&reply)),
+            (None, Some("success"), Some(reply)) => old_reply(reply),
+            (None, Some("success"), None) => return Err(self.not_handled()),
+            (None, Some("error"), _) => return Err(self.failed(&reply)),
+            // A bare MCP result.
+            (None, _, None) if reply.content.is_some_and(is_list) => {
+                ToolResult { mcp: content(&reply), extensions }
+            }
+            (None, _, _) => {
+                let text =
+                    format!("The app of {} answered in neither form of a tool result.", self.tool.name);
+                return Err(ToolError::new(ErrorCode::InvalidResponse, text));
+            }
+        };
+        Ok(honest(result, is_connected))
+    }
+
+    fn failed(&self, reply: &AppReply<'_>) -> ToolError {
+        let error = reply.error.and_then(|raw| serde_json::from_str::<AppError>(raw.get()).ok());
+        let error = error.or_else(|| {
+            let message = reply.message.as_deref()?.to_owned();
+            Some(AppError { code: String::new(), message })
+        });
+        let Some(error) = error else { return self.http_error() };
+        let code = match ErrorCode::from_wire(&error.code) {
+            Some(ErrorCode::ToolNotFound | ErrorCode::ToolNotHandled) => return self.not_handled(),
+            Some(ErrorCode::HandlerError) => ErrorCode::HandlerError,
+            // Whatever else an app says, all that is known is that it failed.
+            _ => ErrorCode::ExecutionError,
+        };
+        let message: String = error.message.chars().take(MAX_MESSAGE_CHARS).collect();
+        let message = if message.is_empty() { format!("{} failed.", self.tool.name) } else { message };
+        let failed = ToolError::new(code, message);
+        if error.code.is_empty() { failed } else { failed.because(format!("the app's code: {}", error.code)) }
+    }
+
+    fn not_handled(&self) -> ToolError {
+        let text = format!(
+            "The app says that it does not know {}; its list of tools may be out of date.",
+            self.tool.name
+        );
+        ToolError::new(ErrorCode::ToolNotHandled, text)
+    }
+
+    fn http_error(&self) -> ToolError {
+        let text =
+            format!("The app of {} answered with HTTP status {}.", self.tool.name, self.status.as_u16());
+        let harmless = self.status.is_server_error() && self.tool.definition.is_harmless();
+        ToolError::new(ErrorCode::HttpError, text).retryable_if(harmless)
+    }
+}
+
+/// The content of the new form: text, content blocks, or anything structured.
+fn content(reply: &AppReply<'_>) -> McpResult {
+    match (reply.content, reply.structured_content) {
+        (Some(content), structured) if is_list_of_blocks(content) => McpResult::blocks(content, structured),
+        (Some(content), None) => text_or_structured(content),
+        (Some(content), Some(structured)) => match serde_json::from_str::<String>(content.get()) {
+            Ok(text) => McpResult::text(&text).with_structured(structured),
+            Err(_) => McpResult::structured(structured),
+        },
+        (None, Some(structured)) => McpResult::structured(structured),
+        (None, None) => McpResult::empty(),
+    }
+}
+
+fn old_reply(reply: &RawValue) -> ToolResult {
+    if serde_json::from_str::<&str>(reply.get()).is_ok_and(|text| text == GIVE_APP_CONTROL_OF_TOOL_RESPONSE) {
+        let extensions = ResultExtensions { suppress_voice_response: true, ..ResultExtensions::default() };
+        return ToolResult { mcp: McpResult::empty(), extensions };
+    }
+    ToolResult::plain(text_or_structured(reply))
+}
+
+fn text_or_structured(raw: &RawValue) -> McpResult {
+    match serde_json::from_str::<std::borrow::Cow<'_, str>>(raw.get()) {
+        Ok(text) => McpResult::text(&text),
+        Err(_) => McpResult::structured(raw),
+    }
+}
+
+/// An app that is not connected shows nothing, whatever it claims.
+fn honest(mut result: ToolResult, is_connected: impl Fn() -> bool) -> ToolResult {
+    if result.extensions.suppress_voice_response && !is_connected() {
+        result.extensions.suppress_voice_response = false;
+        if result.mcp.parts().content.is_empty() && result.mcp.parts().structured_content.is_none() {
+            result.mcp = McpResult::text(NOT_SHOWN);
+        }
+    }
+    result
+}
+
+fn is_list(raw: &RawValue) -> bool {
+    raw.get().starts_with('[')
+}
+
+fn is_list_of_blocks(raw: &RawValue) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Block {
+        #[expect(dead_code, reason = "its presence is what makes a block")]
+        r#type: String,
+    }
+    is_list(raw) && serde_json::from_str::<Vec<Block>>(raw.get()).is_ok()
+}

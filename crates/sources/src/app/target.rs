@@ -1,0 +1,46 @@
+//! Where and how one app is called.
+
+use http::{HeaderValue, Uri};
+use toolyard_core::{ToolError, catalog::AppHead, ports::Secrets};
+use toolyard_net::{Guard, OutsideUrl, SigningKey};
+use toolyard_protocol::ErrorCode;
+
+/// Everything about calls to one revision of an app that does not change from call to call.
+#[derive(Debug)]
+pub(super) struct Target {
+    pub(super) revision: u64,
+    /// `{publicUrl}/tool`
+    pub(super) tool: Uri,
+    /// The hash of the API key, for apps on an older SDK. It is itself a secret, so it travels over https or loopback.
+    pub(super) legacy_key: Option<HeaderValue>,
+    pub(super) keys: Vec<SigningKey>,
+}
+
+impl Target {
+    pub(super) fn new(app: &AppHead, guard: &Guard, secrets: &dyn Secrets) -> Result<Self, ToolError> {
+        let unavailable = |text: String| ToolError::new(ErrorCode::AppNotAvailable, text);
+        let (record, package) = (&app.record, app.package());
+        let url = record.details.public_url.as_deref().filter(|url| !url.is_empty());
+        let url = url.ok_or_else(|| unavailable(format!("{package} has no public URL yet.")))?;
+        let url = OutsideUrl::parse(url, guard).map_err(|error| {
+            unavailable(format!("The address of {package} is not allowed here.")).because(error)
+        })?;
+        let open = |sealed: &Vec<u8>| secrets.open(sealed).map(|secret| SigningKey::new(&secret));
+        let keys = record.signing.iter().map(open).collect::<Result<_, _>>().map_err(|error| {
+            unavailable(format!("{package} cannot be called until its signing secret is made anew."))
+                .because(error)
+        })?;
+        let legacy_key = record.details.legacy && is_private_way(url.uri());
+        let legacy_key =
+            legacy_key.then(|| HeaderValue::try_from(hex::encode(record.key_hash)).ok()).flatten();
+        Ok(Self { revision: app.revision, tool: url.join("tool"), legacy_key, keys })
+    }
+}
+
+fn is_private_way(url: &Uri) -> bool {
+    let loopback = |host: &str| {
+        let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+        address.map_or(host == "localhost", |address| address.is_loopback())
+    };
+    url.scheme_str() == Some("https") || url.host().is_some_and(loopback)
+}

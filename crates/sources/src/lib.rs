@@ -1,0 +1,5 @@
+//! Where tools run. Each module implements the source port of core for one kind of source.
+
+pub mod app;
+
+pub use app::AppSource;
