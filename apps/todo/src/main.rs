@@ -1,0 +1,102 @@
+//! Runs the to-do list.
+
+use std::{io, net::SocketAddr, process::ExitCode};
+
+use clap::Parser;
+use tokio::signal;
+use toolyard_app_sdk::{AppServer, BuildError, CancellationToken, InvalidTool, RegisterError};
+
+/// The sample app of the guide: a to-do list
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Options {
+    /// Where to listen
+    #[arg(long, env = "TODO_LISTEN", default_value = "127.0.0.1:7010")]
+    listen: SocketAddr,
+    /// The server that the app belongs to, such as http://127.0.0.1:8787; sessions connect only there
+    #[arg(long, env = "TODO_SERVER")]
+    server: Option<String>,
+    /// The package name under which the app is registered
+    #[arg(long, env = "TODO_PACKAGE", default_value = "com.example.todo")]
+    package: String,
+    /// The API key from the registration
+    #[arg(long, env = "TODO_API_KEY", hide_env_values = true)]
+    api_key: Option<String>,
+    /// The signing secret from the registration
+    #[arg(long, env = "TODO_SIGNING_SECRET", hide_env_values = true)]
+    signing_secret: Option<String>,
+    /// Upload the tool definitions to the server before listening
+    #[arg(long, requires_all = ["server", "api_key"])]
+    register: bool,
+    /// What to log, such as info or toolyard_app_sdk=debug
+    #[arg(long, env = "TODO_LOG", default_value = "info")]
+    log: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum RunError {
+    #[error(transparent)]
+    Tool(#[from] InvalidTool),
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    #[error(transparent)]
+    Register(#[from] RegisterError),
+    #[error("cannot listen on {address}: {error}")]
+    Listen { address: SocketAddr, error: io::Error },
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let options = Options::parse();
+    tracing_subscriber::fmt().with_env_filter(&options.log).with_writer(io::stderr).init();
+    match run(options).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(options: Options) -> Result<(), RunError> {
+    let address = options.listen;
+    let mut builder = AppServer::builder(options.package).listen(address);
+    if let Some(server) = options.server {
+        builder = builder.server(server);
+    }
+    if let Some(key) = options.api_key {
+        builder = builder.api_key(key);
+    }
+    if let Some(secret) = options.signing_secret {
+        builder = builder.signing_secret(secret);
+    }
+    let app = toolyard_todo::add_to(builder)?.build()?;
+    if options.register {
+        app.register().await?;
+    }
+    let stop = CancellationToken::new();
+    let running = app.run(stop.clone());
+    tokio::pin!(running);
+    let ended = tokio::select! {
+        ended = &mut running => ended,
+        () = stop_signal() => {
+            tracing::info!("stopping");
+            stop.cancel();
+            running.await
+        }
+    };
+    ended.map_err(|error| RunError::Listen { address, error })
+}
+
+/// Waits for Ctrl-C, or on Unix for the signal with which services are stopped.
+async fn stop_signal() {
+    #[cfg(unix)]
+    if let Ok(mut terminate) = signal::unix::signal(signal::unix::SignalKind::terminate()) {
+        tokio::select! {
+            _ = signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+        }
+        return;
+    }
+    let _ = signal::ctrl_c().await;
+}

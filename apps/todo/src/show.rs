@@ -1,0 +1,49 @@
+//! The list in words, and where they go: to the glasses of whoever has the app open, else to the assistant.
+
+use toolyard_app_sdk::{ToolContext, ToolReply};
+
+use crate::store::Todo;
+
+/// Most todos in one text.
+pub const MAX_LISTED: usize = 50;
+
+/// What is shown on the glasses.
+pub fn shown(todos: &[Todo]) -> String {
+    if todos.is_empty() { "Nothing to do".to_owned() } else { lines(todos) }
+}
+
+/// One line a todo, up to a bound.
+pub fn lines(todos: &[Todo]) -> String {
+    let mut lines: Vec<_> = todos.iter().take(MAX_LISTED).map(Todo::to_string).collect();
+    if let Some(more) = todos.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
+        lines.push(format!("and {more} more"));
+    }
+    lines.join("\n")
+}
+
+/// Shows the todos to a user who has the app open and can see them; then the assistant need not speak.
+pub async fn answer(cx: &ToolContext, said: String, todos: &[Todo]) -> ToolReply {
+    let session =
+        cx.session().filter(|session| session.capabilities().is_none_or(|glasses| glasses.has_display));
+    match session {
+        Some(session) if session.show_text_wall(shown(todos)).await.is_ok() => {
+            ToolReply::text(said).suppress_voice_response()
+        }
+        _ => said.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::State;
+
+    #[test]
+    fn a_long_list_is_cut() {
+        let todo = |id| Todo { id, item: "milk".to_owned(), due: None, state: State::Open };
+        let todos: Vec<_> = (1..=MAX_LISTED as u32 + 2).map(todo).collect();
+        assert!(lines(&todos).ends_with("\n50. milk\nand 2 more"));
+        assert_eq!(lines(&todos[..MAX_LISTED]).lines().count(), MAX_LISTED);
+        assert_eq!(shown(&[]), "Nothing to do");
+    }
+}

@@ -1,0 +1,200 @@
+//! Everybody's todos, in memory: they are gone when the app stops.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use jiff::civil::Date;
+use toolyard_app_sdk::UserId;
+
+/// Most todos of one user.
+pub const MAX_TODOS: usize = 1_000;
+/// Most users.
+pub const MAX_USERS: usize = 10_000;
+/// Longest todo, in bytes.
+pub const MAX_ITEM_BYTES: usize = 500;
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Todo {
+    /// Short, so that people can say it; never given twice to one user.
+    pub id: u32,
+    /// What is to be done.
+    pub item: String,
+    /// Until when.
+    pub due: Option<Date>,
+    /// Whether it is.
+    pub state: State,
+}
+
+/// Whether a todo is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Not yet.
+    Open,
+    /// Yes.
+    Done,
+}
+
+impl fmt::Display for Todo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}. {}", self.id, self.item)?;
+        if let Some(due) = self.due {
+            write!(f, " (due {due})")?;
+        }
+        match self.state {
+            State::Open => Ok(()),
+            State::Done => f.write_str(" (done)"),
+        }
+    }
+}
+
+/// Why something could not be done to the list.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TodoError {
+    /// No words.
+    #[error("A todo needs a text.")]
+    Empty,
+    /// Too many words.
+    #[error("This todo is too long: {0} bytes, and {MAX_ITEM_BYTES} fit.")]
+    TooLong(usize),
+    /// Too many todos.
+    #[error("The list is full: {MAX_TODOS} todos fit. Delete some of them first.")]
+    Full,
+    /// Too many users.
+    #[error("This app has all the users that it can hold.")]
+    TooManyUsers,
+    /// No such todo.
+    #[error("There is no todo {0} on the list. Get the todos to see which there are.")]
+    NotFound(String),
+}
+
+/// The todos of all users.
+#[derive(Debug, Default)]
+pub struct Todos(Mutex<HashMap<UserId, List>>);
+
+#[derive(Debug, Default)]
+struct List {
+    todos: BTreeMap<u32, Todo>,
+    last: u32,
+}
+
+impl Todos {
+    /// Adds a todo.
+    pub fn add(&self, user: &UserId, item: &str, due: Option<Date>) -> Result<Todo, TodoError> {
+        let item = item.trim();
+        if item.is_empty() {
+            return Err(TodoError::Empty);
+        }
+        if item.len() > MAX_ITEM_BYTES {
+            return Err(TodoError::TooLong(item.len()));
+        }
+        let mut lists = self.lists();
+        if lists.len() >= MAX_USERS && !lists.contains_key(user) {
+            return Err(TodoError::TooManyUsers);
+        }
+        let list = lists.entry(user.clone()).or_default();
+        if list.todos.len() >= MAX_TODOS {
+            return Err(TodoError::Full);
+        }
+        list.last += 1;
+        let todo = Todo { id: list.last, item: item.to_owned(), due, state: State::Open };
+        list.todos.insert(todo.id, todo.clone());
+        Ok(todo)
+    }
+
+    /// Every todo of a user, the oldest first.
+    pub fn all(&self, user: &UserId) -> Vec<Todo> {
+        self.lists().get(user).map(|list| list.todos.values().cloned().collect()).unwrap_or_default()
+    }
+
+    /// What is still to be done.
+    pub fn open(&self, user: &UserId) -> Vec<Todo> {
+        let mut todos = self.all(user);
+        todos.retain(|todo| todo.state == State::Open);
+        todos
+    }
+
+    /// Says that a todo is done, or is not.
+    pub fn mark(&self, user: &UserId, id: &str, state: State) -> Result<Todo, TodoError> {
+        self.with(user, id, |list, number| {
+            let todo = list.todos.get_mut(&number)?;
+            todo.state = state;
+            Some(todo.clone())
+        })
+    }
+
+    /// Takes a todo off the list.
+    pub fn delete(&self, user: &UserId, id: &str) -> Result<Todo, TodoError> {
+        self.with(user, id, |list, number| list.todos.remove(&number))
+    }
+
+    fn with(
+        &self,
+        user: &UserId,
+        id: &str,
+        change: impl FnOnce(&mut List, u32) -> Option<Todo>,
+    ) -> Result<Todo, TodoError> {
+        let number = id.trim().parse().ok();
+        let mut lists = self.lists();
+        let changed = lists.get_mut(user).zip(number).and_then(|(list, number)| change(list, number));
+        changed.ok_or_else(|| TodoError::NotFound(id.chars().take(20).collect()))
+    }
+
+    fn lists(&self) -> MutexGuard<'_, HashMap<UserId, List>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(name: &str) -> UserId {
+        name.parse().unwrap()
+    }
+
+    #[test]
+    fn ids_are_short_and_never_given_twice() {
+        let (todos, ada) = (Todos::default(), user("ada"));
+        todos.add(&ada, " milk ", None).unwrap();
+        todos.delete(&ada, "1").unwrap();
+        let bread = todos.add(&ada, "bread", Some("2026-01-02".parse().unwrap())).unwrap();
+        assert_eq!(bread.to_string(), "2. bread (due 2026-01-02)");
+        assert_eq!(todos.add(&user("bob"), "tea", None).unwrap().to_string(), "1. tea");
+    }
+
+    #[test]
+    fn done_and_not_done() {
+        let (todos, ada) = (Todos::default(), user("ada"));
+        todos.add(&ada, "milk", None).unwrap();
+        assert_eq!(todos.mark(&ada, "1", State::Done).unwrap().to_string(), "1. milk (done)");
+        assert!(todos.open(&ada).is_empty());
+        todos.mark(&ada, " 1 ", State::Open).unwrap();
+        assert_eq!(todos.open(&ada).len(), 1);
+        for id in ["2", "x", "-1", "", "99999999999999999999999"] {
+            assert!(matches!(todos.mark(&ada, id, State::Done), Err(TodoError::NotFound(_))), "{id}");
+        }
+        assert!(todos.delete(&user("bob"), "1").is_err());
+    }
+
+    #[test]
+    fn every_bound_is_kept() {
+        let (todos, ada) = (Todos::default(), user("ada"));
+        assert_eq!(todos.add(&ada, " ", None), Err(TodoError::Empty));
+        let long = "x".repeat(MAX_ITEM_BYTES + 1);
+        assert_eq!(todos.add(&ada, &long, None), Err(TodoError::TooLong(long.len())));
+        for _ in 0..MAX_TODOS {
+            todos.add(&ada, "milk", None).unwrap();
+        }
+        let full = todos.add(&ada, "milk", None).unwrap_err();
+        assert_eq!(full.to_string(), "The list is full: 1000 todos fit. Delete some of them first.");
+        for n in 1..MAX_USERS {
+            todos.add(&user(&format!("u{n}")), "milk", None).unwrap();
+        }
+        assert_eq!(todos.add(&user("one-more"), "milk", None), Err(TodoError::TooManyUsers));
+        assert!(todos.add(&user("u1"), "bread", None).is_ok());
+    }
+}

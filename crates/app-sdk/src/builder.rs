@@ -1,0 +1,233 @@
+//! Puts an app together and checks all of it at the end.
+
+use std::{
+    collections::HashSet,
+    future::Future,
+    net::{Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
+
+use tokio::sync::Semaphore;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use toolyard_net::{SigningKey, UrlRefused};
+use toolyard_protocol::{InvalidName, secret::Secret, tool::MAX_TOOLS};
+
+use crate::{
+    clock::{Clock, SystemClock},
+    limits::Limits,
+    server::{AppServer, OnSession, OnStop, Shared},
+    session::{Dialer, EndReason, Platform, Session, SessionError, Sessions},
+    tool::{OldStyle, Tool, ToolCall},
+};
+
+/// Where an app listens if it is not told otherwise; the port is the one that app developers know.
+const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 7010);
+
+/// Why an app cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    /// The package name breaks its rule.
+    #[error(transparent)]
+    Package(#[from] InvalidName),
+    /// The server's URL cannot be used.
+    #[error("the URL of the server cannot be used: {0}")]
+    Server(#[from] UrlRefused),
+    /// Two tools have one name.
+    #[error("the tool `{0}` is registered twice; give one of them another name")]
+    DuplicateTool(String),
+    /// More tools than the platform takes.
+    #[error("{0} tools are registered; an app can have {MAX_TOOLS}")]
+    TooManyTools(usize),
+}
+
+/// An app in the making; [`build`](Self::build) ends it.
+#[must_use = "call `build`"]
+pub struct AppServerBuilder {
+    package: String,
+    api_key: Option<Secret>,
+    signing_secret: Option<Secret>,
+    server: Option<String>,
+    listen: SocketAddr,
+    clock: Arc<dyn Clock>,
+    limits: Limits,
+    tools: Vec<Tool>,
+    old_style: Option<OldStyle>,
+    on_session: Option<OnSession>,
+    on_stop: Option<OnStop>,
+}
+
+impl AppServerBuilder {
+    pub(crate) fn new(package: String) -> Self {
+        Self {
+            package,
+            api_key: None,
+            signing_secret: None,
+            server: None,
+            listen: LISTEN,
+            clock: Arc::new(SystemClock),
+            limits: Limits::default(),
+            tools: Vec::new(),
+            old_style: None,
+            on_session: None,
+            on_stop: None,
+        }
+    }
+
+    /// The key from the app's registration. Without it the app answers tools, but cannot connect or register.
+    pub fn api_key(mut self, key: impl Into<String>) -> Self {
+        self.api_key = Some(Secret::new(key));
+        self
+    }
+
+    /// The signing secret from the app's registration. With it every request must prove that it comes from the platform;
+    /// without it anybody who can reach the app can call its tools for any user.
+    pub fn signing_secret(mut self, secret: impl Into<String>) -> Self {
+        self.signing_secret = Some(Secret::new(secret));
+        self
+    }
+
+    /// The server that the app belongs to: `https://toolyard.example.com`. Sessions connect only there; an app that was
+    /// not told connects to this machine only.
+    pub fn server(mut self, url: impl Into<String>) -> Self {
+        self.server = Some(url.into());
+        self
+    }
+
+    /// Where [`AppServer::run`] listens; 127.0.0.1:7010 if it is not said.
+    pub fn listen(mut self, address: SocketAddr) -> Self {
+        self.listen = address;
+        self
+    }
+
+    /// Another clock than the machine's.
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Other bounds than the usual ones.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Adds a tool. Two of one name are refused by [`build`](Self::build).
+    pub fn register_tool(mut self, tool: Tool) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// Answers calls that no registered tool is for, as apps did before typed tools: `None` says that the tool is
+    /// unknown, and [`GIVE_APP_CONTROL_OF_TOOL_RESPONSE`](crate::GIVE_APP_CONTROL_OF_TOOL_RESPONSE) that the app shows
+    /// the answer itself.
+    pub fn on_tool_call<F, Fut>(mut self, handler: F) -> Self
+    where
+        F: Fn(ToolCall) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Option<String>> + Send + 'static,
+    {
+        self.old_style = Some(OldStyle::new(handler));
+        self
+    }
+
+    /// Runs when a user opens the app. It may run as long as the session; a little after the session's end it is dropped.
+    /// It is not run again when a lost connection comes back.
+    pub fn on_session<F, Fut>(mut self, hook: F) -> Self
+    where
+        F: Fn(Session) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), SessionError>> + Send + 'static,
+    {
+        self.on_session = Some(Arc::new(move |session| Box::pin(hook(session))));
+        self
+    }
+
+    /// Runs once for each session that is over, however it ended.
+    pub fn on_stop<F, Fut>(mut self, hook: F) -> Self
+    where
+        F: Fn(Session, EndReason) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        self.on_stop = Some(Arc::new(move |session, reason| Box::pin(hook(session, reason))));
+        self
+    }
+
+    /// Checks everything and makes the app.
+    pub fn build(self) -> Result<AppServer, BuildError> {
+        let package = self.package.parse()?;
+        let platform = Platform::new(self.server.as_deref())?;
+        check_tools(&self.tools)?;
+        if self.signing_secret.is_none() {
+            tracing::warn!(
+                app = %package,
+                "no signing secret: requests are not checked, so anybody who can reach this app can call its tools"
+            );
+        }
+        Ok(AppServer::new(Shared {
+            package,
+            api_key: self.api_key,
+            signing: self.signing_secret.map(|secret| SigningKey::new(secret.expose())),
+            platform,
+            listen: self.listen,
+            clock: self.clock,
+            tools: self.tools,
+            old_style: self.old_style,
+            on_session: self.on_session,
+            on_stop: self.on_stop,
+            sessions: Arc::new(Sessions::default()),
+            dialer: Dialer::new(),
+            session_room: Arc::new(Semaphore::new(self.limits.sessions.min(Semaphore::MAX_PERMITS))),
+            call_room: Arc::new(Semaphore::new(self.limits.calls.min(Semaphore::MAX_PERMITS))),
+            limits: self.limits,
+            tasks: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+            calls: CancellationToken::new(),
+        }))
+    }
+}
+
+fn check_tools(tools: &[Tool]) -> Result<(), BuildError> {
+    if tools.len() > MAX_TOOLS {
+        return Err(BuildError::TooManyTools(tools.len()));
+    }
+    let mut names = HashSet::new();
+    match tools.iter().find(|tool| !names.insert(tool.name())) {
+        Some(twice) => Err(BuildError::DuplicateTool(twice.name().to_owned())),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{NoArguments, ToolContext, create_tool};
+
+    fn tool(name: &str) -> Tool {
+        let done = |_: NoArguments, _: ToolContext| async { Ok::<_, &str>("done") };
+        create_tool(name, "", done).build().unwrap()
+    }
+
+    fn error(builder: AppServerBuilder) -> BuildError {
+        builder.build().unwrap_err()
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused() {
+        let twice = AppServer::builder("com.example").register_tool(tool("a")).register_tool(tool("a"));
+        assert_eq!(error(twice), BuildError::DuplicateTool("a".to_owned()));
+        let many = (0..=MAX_TOOLS)
+            .fold(AppServer::builder("com.example"), |app, n| app.register_tool(tool(&format!("t{n}"))));
+        assert_eq!(error(many), BuildError::TooManyTools(MAX_TOOLS + 1));
+        assert!(matches!(error(AppServer::builder("Com Example")), BuildError::Package(_)));
+        let server = AppServer::builder("com.example").server("127.0.0.1:8787");
+        assert!(matches!(error(server), BuildError::Server(_)));
+    }
+
+    #[test]
+    fn definitions_keep_their_order() {
+        let app = AppServer::builder("com.example")
+            .register_tool(tool("b"))
+            .register_tool(tool("a"))
+            .build()
+            .unwrap();
+        assert_eq!(app.definitions().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["b", "a"]);
+    }
+}

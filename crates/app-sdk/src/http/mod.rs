@@ -1,0 +1,48 @@
+//! The routes that every app has.
+
+mod call;
+mod health;
+mod request;
+mod settings;
+mod tool;
+mod webhook;
+
+use axum::{
+    Router,
+    body::Body,
+    response::Response,
+    routing::{get, post},
+};
+use http::{HeaderValue, StatusCode, header};
+use serde::Serialize;
+use toolyard_protocol::{
+    raw::to_raw,
+    session::webhook::{WebhookReply, WebhookStatus},
+};
+
+use crate::server::AppServer;
+
+pub(crate) fn router(app: AppServer) -> Router {
+    Router::new()
+        .route("/tool", post(tool::tool))
+        .route("/webhook", post(webhook::webhook))
+        .route("/settings", post(settings::settings))
+        .route("/health", get(health::health))
+        .with_state(app)
+}
+
+fn respond(status: StatusCode, content_type: &'static str, body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+fn json(status: StatusCode, body: &impl Serialize) -> Response {
+    respond(status, "application/json", to_raw(body).get().to_owned())
+}
+
+/// The form in which webhooks and settings are refused.
+fn refuse(status: StatusCode, message: String) -> Response {
+    json(status, &WebhookReply { status: WebhookStatus::Error, message: Some(message) })
+}

@@ -1,0 +1,74 @@
+//! Reads a request and checks that the platform has sent it.
+
+use std::error::Error;
+
+use axum::{body::to_bytes, extract::Request};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, StatusCode, header};
+use http_body_util::LengthLimitError;
+use toolyard_net::{SIGNATURE_HEADER, SignatureError, TIMESTAMP_HEADER};
+
+use crate::{
+    limits::{MAX_BODY_BYTES, SIGNATURE_TOLERANCE_MS},
+    server::AppServer,
+};
+
+/// Why a request is not looked at.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Rejected {
+    #[error("expected a JSON body: send the header content-type: application/json")]
+    NotJson,
+    #[error("the body is larger than {MAX_BODY_BYTES} bytes")]
+    TooLarge,
+    #[error("the body did not arrive whole")]
+    Broken,
+    #[error(transparent)]
+    NotSigned(#[from] SignatureError),
+}
+
+impl Rejected {
+    pub(super) fn status(&self) -> StatusCode {
+        match self {
+            Self::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Broken => StatusCode::BAD_REQUEST,
+            Self::NotSigned(_) => StatusCode::UNAUTHORIZED,
+        }
+    }
+}
+
+/// The headers and the body of a request, in bounds and signed.
+pub(super) async fn read(app: &AppServer, request: Request) -> Result<(HeaderMap, Bytes), Rejected> {
+    let (head, body) = request.into_parts();
+    // Also keeps web pages out: a browser asks before it sends JSON to somebody else's server.
+    if !text(&head.headers, &header::CONTENT_TYPE).is_some_and(is_json) {
+        return Err(Rejected::NotJson);
+    }
+    let body = to_bytes(body, MAX_BODY_BYTES).await.map_err(|error| {
+        let too_large = error.source().is_some_and(|cause| cause.is::<LengthLimitError>());
+        if too_large { Rejected::TooLarge } else { Rejected::Broken }
+    })?;
+    check_signature(app, &head.headers, &body)?;
+    Ok((head.headers, body))
+}
+
+fn check_signature(app: &AppServer, headers: &HeaderMap, body: &[u8]) -> Result<(), SignatureError> {
+    let Some(key) = &app.shared().signing else { return Ok(()) };
+    key.verify(
+        text(headers, &TIMESTAMP_HEADER),
+        text(headers, &SIGNATURE_HEADER),
+        body,
+        app.shared().clock.now().as_millisecond(),
+        SIGNATURE_TOLERANCE_MS,
+    )
+}
+
+/// A header that is a text.
+pub(super) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+fn is_json(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/json")
+}

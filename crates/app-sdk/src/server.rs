@@ -1,0 +1,177 @@
+//! The app as it runs: what every request and session shares, and its stop.
+
+use std::{fmt, io, net::SocketAddr, panic::AssertUnwindSafe, sync::Arc};
+
+use axum::Router;
+use futures_util::{FutureExt, future::BoxFuture};
+use tokio::{
+    net::TcpListener,
+    sync::Semaphore,
+    time::{sleep, timeout},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use toolyard_net::SigningKey;
+use toolyard_protocol::{PackageName, UserId, secret::Secret, tool::ToolDefinition};
+
+use crate::{
+    builder::AppServerBuilder,
+    clock::Clock,
+    http,
+    limits::Limits,
+    session::{Dialer, EndReason, Platform, Session, SessionError, Sessions},
+    tool::{OldStyle, Tool},
+};
+
+pub(crate) type OnSession =
+    Arc<dyn Fn(Session) -> BoxFuture<'static, Result<(), SessionError>> + Send + Sync>;
+pub(crate) type OnStop = Arc<dyn Fn(Session, EndReason) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// An app that answers the platform. Cheap to clone; every clone is the same app.
+///
+/// [`run`](Self::run) listens and answers until it is told to stop. To put the app beside other routes, take its
+/// [`router`](Self::router) and call [`shutdown`](Self::shutdown) at the end.
+#[derive(Clone)]
+pub struct AppServer(Arc<Shared>);
+
+/// What every request and session shares.
+pub(crate) struct Shared {
+    pub(crate) package: PackageName,
+    pub(crate) api_key: Option<Secret>,
+    pub(crate) signing: Option<SigningKey>,
+    pub(crate) platform: Platform,
+    pub(crate) listen: SocketAddr,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) limits: Limits,
+    /// In the order in which they were registered.
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) old_style: Option<OldStyle>,
+    pub(crate) on_session: Option<OnSession>,
+    pub(crate) on_stop: Option<OnStop>,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) dialer: Dialer,
+    /// Room for sessions; each holds a permit.
+    pub(crate) session_room: Arc<Semaphore>,
+    /// Room for calls; each holds a permit.
+    pub(crate) call_room: Arc<Semaphore>,
+    pub(crate) tasks: TaskTracker,
+    /// No new sessions.
+    pub(crate) stopping: CancellationToken,
+    /// Parent of every call's own token.
+    pub(crate) calls: CancellationToken,
+}
+
+impl AppServer {
+    /// An app with that package name (`com.example.todo`).
+    pub fn builder(package: impl Into<String>) -> AppServerBuilder {
+        AppServerBuilder::new(package.into())
+    }
+
+    pub(crate) fn new(shared: Shared) -> Self {
+        Self(Arc::new(shared))
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.0
+    }
+
+    pub(crate) fn sessions(&self) -> &Arc<Sessions> {
+        &self.0.sessions
+    }
+
+    /// The app's name.
+    pub fn package(&self) -> &PackageName {
+        &self.0.package
+    }
+
+    /// What the platform is told about each tool, in the order in which they were registered.
+    pub fn definitions(&self) -> impl Iterator<Item = &ToolDefinition> {
+        self.0.tools.iter().map(Tool::definition)
+    }
+
+    /// The user's session, if the user has the app open and connected now.
+    pub fn session_for(&self, user: &UserId) -> Option<Session> {
+        self.0.sessions.connected(user)
+    }
+
+    /// Every route of the app, to serve it beside others.
+    pub fn router(&self) -> Router {
+        http::router(self.clone())
+    }
+
+    /// Listens on the configured address and answers until `shutdown` is cancelled.
+    pub async fn run(&self, shutdown: CancellationToken) -> io::Result<()> {
+        let listener = TcpListener::bind(self.0.listen).await?;
+        self.serve(listener, shutdown).await
+    }
+
+    /// Answers on a listener until `shutdown` is cancelled. Then calls under way may finish, sessions are closed so that
+    /// the platform starts the app again when it is back, and all of it is bounded by [`Limits::drain_wait`].
+    pub async fn serve(&self, listener: TcpListener, shutdown: CancellationToken) -> io::Result<()> {
+        let address = listener.local_addr()?;
+        tracing::info!(app = %self.0.package, tools = self.0.tools.len(), "listening on http://{address}");
+        let serving =
+            axum::serve(listener, self.router()).with_graceful_shutdown(shutdown.clone().cancelled_owned());
+        let overdue = async {
+            shutdown.cancelled().await;
+            sleep(self.0.limits.drain_wait).await;
+        };
+        let served = tokio::select! {
+            served = async { serving.await } => served,
+            () = overdue => {
+                tracing::warn!("calls under way did not finish in time; they are cancelled");
+                Ok(())
+            }
+        };
+        self.shutdown().await;
+        served
+    }
+
+    /// Cancels the calls and closes the sessions that are left, and waits for them within a bound. For apps that serve
+    /// the [`router`](Self::router) themselves; after it no session starts any more.
+    pub async fn shutdown(&self) {
+        self.0.stopping.cancel();
+        self.0.calls.cancel();
+        self.0.sessions.end_all();
+        self.0.tasks.close();
+        if timeout(self.0.limits.drain_wait, self.0.tasks.wait()).await.is_err() {
+            tracing::warn!(tasks = self.0.tasks.len(), "some work did not end in time and is left behind");
+        }
+    }
+
+    /// Runs the app's hook for a new session.
+    pub(crate) fn started(&self, session: Session) {
+        let Some(hook) = self.0.on_session.clone() else { return };
+        let grace = self.0.limits.cancel_grace;
+        self.0.tasks.spawn(async move {
+            let id = session.id().clone();
+            let running = AssertUnwindSafe(async { hook(session.clone()).await }).catch_unwind();
+            let over = async {
+                session.ended().await;
+                sleep(grace).await;
+            };
+            tokio::select! {
+                ended = running => match ended {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => tracing::warn!(session = %id, %error, "on_session failed"),
+                    Err(_) => tracing::error!(session = %id, "on_session panicked; the session goes on"),
+                },
+                () = over => tracing::debug!(session = %id, "on_session was dropped after the end of its session"),
+            }
+        });
+    }
+
+    /// Runs the app's hook for a session that is over.
+    pub(crate) async fn stopped(&self, session: Session, reason: EndReason) {
+        let Some(hook) = self.0.on_stop.clone() else { return };
+        let id = session.id().clone();
+        if AssertUnwindSafe(async { hook(session, reason).await }).catch_unwind().await.is_err() {
+            tracing::error!(session = %id, "on_stop panicked");
+        }
+    }
+}
+
+impl fmt::Debug for AppServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AppServer").field("package", &self.0.package).finish_non_exhaustive()
+    }
+}

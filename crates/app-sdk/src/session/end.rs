@@ -1,0 +1,66 @@
+//! How a session ends: the first reason counts, and everybody who waits hears of it.
+
+use std::{fmt, sync::OnceLock};
+
+use tokio_util::sync::CancellationToken;
+use toolyard_protocol::session::webhook::StopReason;
+
+/// Why a session is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EndReason {
+    /// The platform stopped the app for this user.
+    Stopped(StopReason),
+    /// The platform closed the connection.
+    Closed {
+        /// The close code.
+        code: u16,
+        /// What the platform said.
+        reason: String,
+    },
+    /// The connection broke and did not come back.
+    ConnectionLost,
+    /// The platform does not want the app back after a lost connection.
+    Refused(String),
+    /// The platform started a new session for the same user.
+    Replaced,
+    /// The app itself stops.
+    AppStopped,
+}
+
+impl fmt::Display for EndReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stopped(StopReason::UserDisabled) => f.write_str("stopped by the user"),
+            Self::Stopped(StopReason::SystemStop) => f.write_str("stopped by the platform"),
+            Self::Stopped(StopReason::Error) => f.write_str("stopped after an error"),
+            Self::Stopped(StopReason::Other(reason)) => write!(f, "stopped: {reason}"),
+            Self::Closed { code, reason } => write!(f, "closed with {code} {reason}"),
+            Self::ConnectionLost => f.write_str("connection lost"),
+            Self::Refused(message) => write!(f, "refused: {message}"),
+            Self::Replaced => f.write_str("replaced by a new session"),
+            Self::AppStopped => f.write_str("the app stops"),
+        }
+    }
+}
+
+/// A wish to end, from wherever it comes.
+#[derive(Debug, Default)]
+pub(super) struct Ending {
+    reason: OnceLock<EndReason>,
+    asked: CancellationToken,
+}
+
+impl Ending {
+    pub(super) fn ask(&self, reason: EndReason) {
+        if self.reason.set(reason).is_ok() {
+            self.asked.cancel();
+        }
+    }
+
+    /// Waits for the wish.
+    pub(super) async fn asked(&self) -> EndReason {
+        self.asked.cancelled().await;
+        // Set before the token was.
+        self.reason.get().cloned().unwrap_or(EndReason::ConnectionLost)
+    }
+}

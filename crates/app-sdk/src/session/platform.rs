@@ -1,0 +1,144 @@
+//! Which server may be dialed. The URL in a webhook comes from outside, and the first thing that goes to it is the API key:
+//! so it is believed only where it leads to the server that the app was configured with.
+
+use toolyard_net::{Guard, OutsideUrl, UrlRefused};
+use url::{Host, Url};
+
+/// The server that an app belongs to.
+#[derive(Debug, Clone)]
+pub(crate) struct Platform {
+    configured: Option<(OutsideUrl, Url)>,
+}
+
+/// Where a session connects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// `ws(s)://…/app-ws`
+    pub(crate) socket: Url,
+    /// The same server for HTTP, without a slash at the end.
+    pub(crate) http: String,
+}
+
+/// Why a URL is not dialed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotDialed {
+    #[error("`{0}` is not a WebSocket URL; expected something like wss://example.com/app-ws")]
+    NotASocket(String),
+    #[error(
+        "this app belongs to {configured} and does not connect to {asked}; check the server that it was configured with"
+    )]
+    Foreign { configured: String, asked: String },
+    #[error(
+        "this app was not told which server it belongs to, so it connects to this machine only, not to {0}; configure its server"
+    )]
+    NoServer(String),
+}
+
+impl Platform {
+    pub(crate) fn new(server: Option<&str>) -> Result<Self, UrlRefused> {
+        let Some(server) = server else { return Ok(Self { configured: None }) };
+        // The operator of the app has written it down, so it may lead anywhere.
+        let outside = OutsideUrl::parse(server, &Guard::open())?;
+        let url = Url::parse(server).map_err(|error| UrlRefused::Malformed(error.to_string()))?;
+        Ok(Self { configured: Some((outside, url)) })
+    }
+
+    /// The server, for requests of our own.
+    pub(crate) fn server(&self) -> Option<&OutsideUrl> {
+        self.configured.as_ref().map(|(outside, _)| outside)
+    }
+
+    /// Says whether a session may connect there.
+    pub(crate) fn target(&self, asked: &str) -> Result<Target, NotDialed> {
+        let shown = || asked.chars().take(200).collect::<String>();
+        let socket =
+            Url::parse(asked).ok().filter(|url| matches!(url.scheme(), "ws" | "wss") && url.has_host());
+        let socket = socket.ok_or_else(|| NotDialed::NotASocket(shown()))?;
+        match &self.configured {
+            Some((_, server)) if is_same(server, &socket) => {}
+            Some((server, _)) => {
+                return Err(NotDialed::Foreign { configured: server.to_string(), asked: shown() });
+            }
+            None if is_loopback(&socket) => {}
+            None => return Err(NotDialed::NoServer(shown())),
+        }
+        let http = socket.as_str().replacen("ws", "http", 1);
+        let http = http.split(['?', '#']).next().unwrap_or_default().trim_end_matches("/app-ws");
+        Ok(Target { http: http.trim_end_matches('/').to_owned(), socket })
+    }
+}
+
+/// The same host and port, and not less protected. The names of this machine are one.
+fn is_same(server: &Url, socket: &Url) -> bool {
+    let host = server.host() == socket.host() || (is_loopback(server) && is_loopback(socket));
+    let protected = server.scheme() != "https" || socket.scheme() == "wss";
+    host && protected && server.port_or_known_default() == socket.port_or_known_default()
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allows(server: Option<&str>, asked: &str) -> bool {
+        Platform::new(server).unwrap().target(asked).is_ok()
+    }
+
+    #[test]
+    fn only_the_configured_server_is_dialed() {
+        let local = Some("http://127.0.0.1:8787");
+        for asked in ["ws://127.0.0.1:8787/app-ws", "ws://localhost:8787/app-ws", "ws://[::1]:8787/x"] {
+            assert!(allows(local, asked), "{asked}");
+        }
+        for asked in [
+            "ws://127.0.0.1:8788/app-ws",
+            "ws://evil.example:8787/app-ws",
+            "ws://127.0.0.1:8787@evil.example/app-ws",
+            "ws://localhost.evil.example:8787/app-ws",
+            "http://127.0.0.1:8787/app-ws",
+            "file:///etc/passwd",
+            "",
+        ] {
+            assert!(!allows(local, asked), "{asked}");
+        }
+    }
+
+    #[test]
+    fn default_ports_and_protection_count() {
+        let public = Some("https://Cloud.example/");
+        assert!(allows(public, "wss://cloud.example/app-ws"));
+        assert!(allows(public, "wss://cloud.example:443/app-ws"));
+        assert!(!allows(public, "ws://cloud.example:443/app-ws"));
+        assert!(!allows(public, "ws://cloud.example/app-ws"));
+        assert!(allows(Some("http://cloud.example"), "ws://cloud.example:80/app-ws"));
+    }
+
+    #[test]
+    fn without_a_server_only_this_machine_is_dialed() {
+        assert!(allows(None, "ws://127.0.0.1:9/app-ws"));
+        assert!(!allows(None, "wss://cloud.example/app-ws"));
+    }
+
+    #[test]
+    fn http_goes_where_the_socket_goes() {
+        let http = |server, asked| Platform::new(Some(server)).unwrap().target(asked).unwrap().http;
+        assert_eq!(http("http://127.0.0.1:8787", "ws://127.0.0.1:8787/app-ws"), "http://127.0.0.1:8787");
+        assert_eq!(http("https://a.example", "wss://a.example/x/app-ws?k=1"), "https://a.example/x");
+    }
+
+    #[test]
+    fn the_refusal_says_what_to_do() {
+        let told = |server, asked| Platform::new(server).unwrap().target(asked).unwrap_err().to_string();
+        let foreign = told(Some("http://127.0.0.1:8787/"), "ws://evil.example/app-ws");
+        assert!(foreign.contains("belongs to http://127.0.0.1:8787 and"), "{foreign}");
+        assert!(told(None, "ws://evil.example/app-ws").contains("configure its server"));
+    }
+}

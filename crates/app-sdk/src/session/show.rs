@@ -1,0 +1,61 @@
+//! Shows something on the glasses.
+
+use std::{future::IntoFuture, time::Duration};
+
+use futures_util::future::BoxFuture;
+use toolyard_protocol::session::{DisplayEvent, FromApp, Layout, View};
+
+use super::{Session, SessionError};
+
+/// Something to be shown; `.await` sends it.
+#[must_use = "nothing is shown until it is awaited"]
+#[derive(Debug)]
+pub struct Show {
+    session: Session,
+    event: DisplayEvent,
+}
+
+impl Show {
+    /// Takes it away again after that time. Without it, it stays until something else is shown.
+    pub fn lasting(mut self, time: Duration) -> Self {
+        self.event.duration_ms = Some(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+        self
+    }
+}
+
+impl IntoFuture for Show {
+    type Output = Result<(), SessionError>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { self.session.send(FromApp::DisplayEvent(self.event)).await })
+    }
+}
+
+impl Session {
+    /// One text.
+    pub fn show_text_wall(&self, text: impl Into<String>) -> Show {
+        self.show(Layout::TextWall { text: text.into() })
+    }
+
+    /// Two texts, one over the other.
+    pub fn show_double_text_wall(&self, top: impl Into<String>, bottom: impl Into<String>) -> Show {
+        self.show(Layout::DoubleTextWall { top_text: top.into(), bottom_text: bottom.into() })
+    }
+
+    /// A text with a title.
+    pub fn show_reference_card(&self, title: impl Into<String>, text: impl Into<String>) -> Show {
+        self.show(Layout::ReferenceCard { title: title.into(), text: text.into() })
+    }
+
+    /// Nothing.
+    pub fn clear_view(&self) -> Show {
+        self.show(Layout::ClearView)
+    }
+
+    /// Any layout.
+    pub fn show(&self, layout: Layout) -> Show {
+        let event = DisplayEvent { view: View::Main, layout, duration_ms: None, force_display: None };
+        Show { session: self.clone(), event }
+    }
+}

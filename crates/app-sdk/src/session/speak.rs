@@ -1,0 +1,139 @@
+//! Speaks a text: a request for the platform's own speech URL, and the answer that it was played.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use serde_json::Number;
+use tokio::{sync::oneshot, time::timeout};
+use toolyard_protocol::session::{
+    FromApp,
+    audio::{AudioPlayRequest, AudioPlayResponse},
+};
+use url::form_urlencoded;
+
+use super::{Session, SessionError};
+use crate::{
+    limits::{MAX_SPEAKING, MAX_SPEECH_BYTES},
+    lock::lock,
+};
+
+/// The track for speech; 0 is the speaker, 1 the sound of apps.
+const SPEECH_TRACK: u64 = 2;
+
+/// Requests that wait for their answer.
+#[derive(Debug, Default)]
+pub(super) struct Speaking {
+    waiting: Mutex<HashMap<String, oneshot::Sender<AudioPlayResponse>>>,
+    made: AtomicU64,
+}
+
+impl Speaking {
+    /// The answer to one of our requests. Answers to others are none of our business.
+    pub(super) fn answered(&self, response: AudioPlayResponse) {
+        if let Some(waiting) = lock(&self.waiting).remove(&response.request_id) {
+            let _ = waiting.send(response);
+        }
+    }
+
+    /// Nobody will answer any more.
+    pub(super) fn close(&self) {
+        lock(&self.waiting).clear();
+    }
+
+    fn begin(&self, now_ms: i64) -> Result<Request<'_>, SessionError> {
+        // Requests of one session are counted; the time keeps them apart from those of its predecessor.
+        let id = format!("audio_{now_ms}_{}", self.made.fetch_add(1, Ordering::Relaxed));
+        let (answer, answered) = oneshot::channel();
+        let mut waiting = lock(&self.waiting);
+        if waiting.len() >= MAX_SPEAKING {
+            return Err(SessionError::TooMuchSpeech);
+        }
+        waiting.insert(id.clone(), answer);
+        Ok(Request { of: self, id, answered })
+    }
+}
+
+/// One request; forgets itself when nobody waits for the answer any more.
+struct Request<'a> {
+    of: &'a Speaking,
+    id: String,
+    answered: oneshot::Receiver<AudioPlayResponse>,
+}
+
+impl Drop for Request<'_> {
+    fn drop(&mut self) {
+        lock(&self.of.waiting).remove(&self.id);
+    }
+}
+
+impl Session {
+    /// Speaks a text and waits until it was spoken. Drop the future to not wait; the text is spoken all the same once the
+    /// request was sent.
+    pub async fn speak(&self, text: impl AsRef<str>) -> Result<(), SessionError> {
+        let text = text.as_ref();
+        if text.len() > MAX_SPEECH_BYTES {
+            return Err(SessionError::SpeechTooLong(text.len()));
+        }
+        let mut request = self.0.speaking.begin(self.0.clock.now().as_millisecond())?;
+        let query = form_urlencoded::Serializer::new(String::new()).append_pair("text", text).finish();
+        let play = AudioPlayRequest {
+            request_id: request.id.clone(),
+            audio_url: format!("{}/api/tts?{query}", self.0.platform),
+            volume: Some(Number::from(1)),
+            stop_other_audio: Some(true),
+            track_id: Some(Number::from(SPEECH_TRACK)),
+        };
+        self.send(FromApp::AudioPlayRequest(play)).await?;
+        let wait = self.0.limits.speech_wait;
+        match timeout(wait, &mut request.answered).await {
+            Ok(Ok(AudioPlayResponse { success: true, .. })) => Ok(()),
+            Ok(Ok(response)) => {
+                Err(SessionError::NotSpoken(response.error.unwrap_or_else(|| "no reason given".to_owned())))
+            }
+            Ok(Err(_)) => Err(SessionError::NotConnected),
+            Err(_) => Err(SessionError::NoAnswer(wait)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::tests::stuck;
+
+    #[tokio::test]
+    async fn bounds() {
+        let (session, _waiting) = stuck();
+        let long = "x".repeat(MAX_SPEECH_BYTES + 1);
+        assert_eq!(session.speak(&long).await.unwrap_err(), SessionError::SpeechTooLong(long.len()));
+        let requests: Vec<_> = (0..MAX_SPEAKING).map(|_| session.0.speaking.begin(0).unwrap()).collect();
+        assert_eq!(session.speak("x").await.unwrap_err(), SessionError::TooMuchSpeech);
+        drop(requests);
+        assert!(session.0.speaking.begin(0).is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_never_comes_is_not_waited_for_for_ever() {
+        let (session, mut waiting) = stuck();
+        let wait = session.0.limits.speech_wait;
+        assert_eq!(session.speak("x").await.unwrap_err(), SessionError::NoAnswer(wait));
+        assert!(matches!(waiting.recv().await, Some(FromApp::AudioPlayRequest(_))));
+        assert!(lock(&session.0.speaking.waiting).is_empty());
+    }
+
+    #[tokio::test]
+    async fn the_end_of_the_session_ends_the_wait() {
+        let (session, mut waiting) = stuck();
+        let end = async {
+            waiting.recv().await;
+            session.close();
+        };
+        let (spoken, ()) = tokio::join!(session.speak("x"), end);
+        assert_eq!(spoken.unwrap_err(), SessionError::NotConnected);
+    }
+}

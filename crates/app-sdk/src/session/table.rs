@@ -1,0 +1,53 @@
+//! All sessions of the app: one for each user who has it open.
+
+use std::{collections::HashMap, sync::Mutex};
+
+use toolyard_protocol::{AppSessionId, UserId};
+
+use super::{Connection, EndReason, Session};
+use crate::lock::lock;
+
+#[derive(Debug, Default)]
+pub(crate) struct Sessions(Mutex<HashMap<UserId, Session>>);
+
+impl Sessions {
+    /// The user's session, only while it is connected: with a broken one nothing can be shown.
+    pub(crate) fn connected(&self, user: &UserId) -> Option<Session> {
+        self.find(user).filter(|session| session.connection() == Connection::Connected)
+    }
+
+    /// The user's session, connected or lost.
+    pub(crate) fn find(&self, user: &UserId) -> Option<Session> {
+        lock(&self.0).get(user).cloned()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        lock(&self.0).len()
+    }
+
+    /// Puts a session in its place and gives back the one that was there.
+    pub(super) fn insert(&self, session: Session) -> Option<Session> {
+        lock(&self.0).insert(session.user().clone(), session)
+    }
+
+    /// Takes a session out, unless another one has taken its place.
+    pub(super) fn remove(&self, session: &Session) {
+        let mut sessions = lock(&self.0);
+        if sessions.get(session.user()).is_some_and(|found| found.is(session)) {
+            sessions.remove(session.user());
+        }
+    }
+
+    /// Ends one run of the app for a user. A run that is over already is not an error.
+    pub(crate) fn stop(&self, user: &UserId, id: &AppSessionId, reason: EndReason) {
+        if let Some(session) = self.find(user).filter(|session| session.id() == id) {
+            session.end(reason);
+        }
+    }
+
+    pub(crate) fn end_all(&self) {
+        for session in lock(&self.0).values() {
+            session.end(EndReason::AppStopped);
+        }
+    }
+}

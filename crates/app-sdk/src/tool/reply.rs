@@ -1,0 +1,132 @@
+//! What a handler gives back.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use toolyard_protocol::{call::GIVE_APP_CONTROL_OF_TOOL_RESPONSE, result::ResultExtensions};
+
+use super::schema;
+
+/// The argument type of a tool that takes none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[schemars(description = "No arguments.")]
+pub struct NoArguments {}
+
+/// The answer of a tool: a text, structured content, or both, and what the assistant should know beside it.
+///
+/// ```
+/// use toolyard_app_sdk::ToolReply;
+///
+/// let reply = ToolReply::text("Milk is on your list.").follow_up("What else is on it?");
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolReply {
+    pub(super) text: Option<String>,
+    pub(super) structured: Option<Value>,
+    pub(super) failure: Option<String>,
+    pub(super) extensions: ResultExtensions,
+}
+
+impl ToolReply {
+    /// A text, which the assistant reads or speaks. The old control string becomes [`silent`](Self::silent).
+    pub fn text(text: impl Into<String>) -> Self {
+        let text = text.into();
+        if text == GIVE_APP_CONTROL_OF_TOOL_RESPONSE {
+            return Self::silent();
+        }
+        Self { text: Some(text), ..Self::default() }
+    }
+
+    /// Structured content.
+    pub fn structured(content: impl Into<Value>) -> Self {
+        Self { structured: Some(content.into()), ..Self::default() }
+    }
+
+    /// No content: the app shows or speaks the answer itself.
+    pub fn silent() -> Self {
+        Self::default().suppress_voice_response()
+    }
+
+    /// The tool could not do it and says why, such as "there is no todo 7". A failure of the tool and no fault of the
+    /// app: return an error, not this, where something broke.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self { failure: Some(message.into()), ..Self::default() }
+    }
+
+    /// Adds a text to structured content.
+    pub fn with_text(mut self, text: impl Into<String>) -> Self {
+        self.text = Some(text.into());
+        self
+    }
+
+    /// The app shows or speaks the answer itself, so the assistant stays silent. The platform believes it only while the
+    /// app is connected for that user.
+    pub fn suppress_voice_response(mut self) -> Self {
+        self.extensions.suppress_voice_response = true;
+        self
+    }
+
+    /// Adds something that the user may want next.
+    pub fn follow_up(mut self, suggestion: impl Into<String>) -> Self {
+        self.extensions.suggested_follow_ups.push(suggestion.into());
+        self
+    }
+}
+
+impl From<String> for ToolReply {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<&str> for ToolReply {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<Value> for ToolReply {
+    fn from(content: Value) -> Self {
+        Self::structured(content)
+    }
+}
+
+/// Done, and nothing to say.
+impl From<()> for ToolReply {
+    fn from((): ()) -> Self {
+        Self::default()
+    }
+}
+
+/// A structured result with a type. The tool's `outputSchema` is the type's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Json<T>(pub T);
+
+/// What a handler may return inside `Ok`: everything that is `Into<ToolReply>`, and [`Json`].
+pub trait IntoToolReply {
+    /// The reply. Fails where a value cannot be written as JSON.
+    fn into_tool_reply(self) -> Result<ToolReply, serde_json::Error>;
+
+    /// The schema of the structured content, where the type knows it.
+    fn output_schema() -> Option<Value>;
+}
+
+impl<T: Into<ToolReply>> IntoToolReply for T {
+    fn into_tool_reply(self) -> Result<ToolReply, serde_json::Error> {
+        Ok(self.into())
+    }
+
+    fn output_schema() -> Option<Value> {
+        None
+    }
+}
+
+impl<T: Serialize + JsonSchema> IntoToolReply for Json<T> {
+    fn into_tool_reply(self) -> Result<ToolReply, serde_json::Error> {
+        serde_json::to_value(self.0).map(ToolReply::structured)
+    }
+
+    fn output_schema() -> Option<Value> {
+        Some(schema::of_result::<T>())
+    }
+}
