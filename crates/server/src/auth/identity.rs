@@ -1,0 +1,253 @@
+//! From the headers of a request to who is asking, and for whom.
+//!
+//! Handlers take one of four extractors and ask nobody else: [`ActingFor`] (a user with a session), [`ForUser`] (a user,
+//! session or not), [`Builder`] (whoever may register and change apps), [`Anybody`] (somebody we know).
+
+use std::sync::Arc;
+
+use axum::{extract::FromRequestParts, http::request::Parts, response::Response};
+use http::{HeaderMap, header};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq as _;
+use toolyard_core::{
+    Caller,
+    catalog::{AppEntry, Scope},
+};
+use toolyard_protocol::{PackageName, UserId};
+
+use super::Role;
+use crate::{config::AuthMode, error::Failure, state::AppState};
+
+/// Header that names a user.
+pub(crate) const USER_HEADER: &str = "x-user-id";
+
+/// Somebody we know.
+#[derive(Debug, Clone)]
+pub enum Identity {
+    /// A person with a token, or in dev mode somebody who says so.
+    Person {
+        /// Who.
+        name: String,
+        /// What they may do.
+        role: Role,
+        /// Whether only a header says who it is.
+        bare: bool,
+    },
+    /// An app with its key.
+    App(Arc<AppEntry>),
+}
+
+/// Why nobody is let in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// No `X-User-Id`; told in the old form.
+    NoUser,
+    /// No session; told in the old form.
+    NoSession,
+    /// A token or key is needed.
+    NoCredential,
+    /// The token or key is not believed.
+    BadCredential(String),
+    /// Known, and not allowed.
+    Forbidden(&'static str),
+}
+
+/// Somebody we know.
+pub(crate) struct Anybody(pub(crate) Identity);
+
+/// A user, named by a credential that may; with or without a session.
+pub(crate) struct ForUser {
+    pub(crate) user: UserId,
+}
+
+/// A user with a session, and what of the user's tools the caller sees.
+pub(crate) struct ActingFor {
+    pub(crate) user: UserId,
+    pub(crate) caller: Caller,
+    pub(crate) scope: Scope,
+}
+
+/// Whoever may register and change apps: a developer their own, an operator all, an app itself.
+pub(crate) struct Builder(pub(crate) Identity);
+
+impl Identity {
+    /// The name under which changes are written down.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Person { name, .. } => name.clone(),
+            Self::App(app) => format!("app:{}", app.head.package()),
+        }
+    }
+
+    pub(crate) fn is_operator(&self) -> bool {
+        matches!(self, Self::Person { role: Role::Operator, .. })
+    }
+
+    /// Whether this one may see and change the app.
+    pub(crate) fn may_change(&self, owner: &str, package: &PackageName) -> bool {
+        match self {
+            Self::Person { role: Role::Operator, .. } => true,
+            Self::Person { role: Role::Developer, name, .. } => name == owner,
+            Self::Person { role: Role::User, .. } => false,
+            Self::App(app) => app.head.package() == package,
+        }
+    }
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+fn named_user(headers: &HeaderMap) -> Result<Option<UserId>, Failure> {
+    let Some(text) = header(headers, USER_HEADER).filter(|text| !text.trim().is_empty()) else {
+        return Ok(None);
+    };
+    text.parse().map(Some).map_err(|error| Failure::invalid(format!("{USER_HEADER}: {error}")))
+}
+
+/// Who is asking, by credential; in dev mode by header.
+pub(crate) async fn identify(state: &AppState, headers: &HeaderMap) -> Result<Identity, Failure> {
+    let bearer = header(headers, header::AUTHORIZATION.as_str()).and_then(|text| {
+        let (scheme, credential) = text.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then_some(credential.trim())
+    });
+    match bearer {
+        Some(credential) => by_credential(state, credential).await,
+        None if headers.contains_key(header::AUTHORIZATION) => {
+            Err(Refusal::BadCredential("expected `Authorization: Bearer …`".to_owned()).into())
+        }
+        None if state.auth_mode == AuthMode::Dev => Ok(match named_user(headers)? {
+            Some(user) => {
+                Identity::Person { name: user.as_str().to_owned(), role: Role::Operator, bare: true }
+            }
+            None => Identity::Person { name: "dev".to_owned(), role: Role::Operator, bare: true },
+        }),
+        None => Err(Refusal::NoCredential.into()),
+    }
+}
+
+/// An app's key is `package:key`; a token has no colon.
+pub(crate) async fn by_credential(state: &AppState, credential: &str) -> Result<Identity, Failure> {
+    if let Some((package, key)) = credential.split_once(':') {
+        let refused = || Refusal::BadCredential("the API key does not fit this app".to_owned());
+        let package: PackageName = package.parse().map_err(|_| refused())?;
+        let app = state.catalog.app(&package).await?.ok_or_else(refused)?;
+        let digest = Sha256::digest(key.as_bytes());
+        let fits = bool::from(digest.as_slice().ct_eq(&app.head.record.key_hash));
+        return if fits { Ok(Identity::App(app)) } else { Err(refused().into()) };
+    }
+    let now = state.clock.now();
+    let error = match state.tokens.verify(credential, now) {
+        Ok(claims) => {
+            return Ok(Identity::Person { name: claims.sub.clone(), role: claims.role, bare: false });
+        }
+        Err(error) => error,
+    };
+    match &state.oidc {
+        Some(oidc) => match oidc.verify(credential, now).await {
+            Ok(user) => {
+                Ok(Identity::Person { name: user.as_str().to_owned(), role: Role::User, bare: false })
+            }
+            Err(error) => Err(Refusal::BadCredential(error.to_string()).into()),
+        },
+        None => Err(Refusal::BadCredential(error.to_string()).into()),
+    }
+}
+
+/// For whom a known one asks. A user for themselves; an operator for whom they name; an app for whom it names.
+fn for_whom(headers: &HeaderMap, who: &Identity) -> Result<UserId, Failure> {
+    let named = named_user(headers)?;
+    match (who, named) {
+        (Identity::Person { role: Role::Operator, .. } | Identity::App(_), Some(user)) => Ok(user),
+        (Identity::App(_) | Identity::Person { bare: true, .. }, None) => Err(Refusal::NoUser.into()),
+        (Identity::Person { name, .. }, named) => {
+            let own: UserId =
+                name.parse().map_err(|_| Refusal::BadCredential("the token names no user".to_owned()))?;
+            match named {
+                Some(other) if other != own => {
+                    Err(Refusal::Forbidden("this token is for another user").into())
+                }
+                _ => Ok(own),
+            }
+        }
+    }
+}
+
+impl FromRequestParts<AppState> for Anybody {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
+        Ok(Self(identify(state, &parts.headers).await?))
+    }
+}
+
+impl FromRequestParts<AppState> for ForUser {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
+        let who = identify(state, &parts.headers).await?;
+        if matches!(who, Identity::App(_)) {
+            return Err(Failure::from(Refusal::Forbidden("an app key cannot do this")).into());
+        }
+        let user = for_whom(&parts.headers, &who)?;
+        Ok(Self { user })
+    }
+}
+
+impl FromRequestParts<AppState> for Builder {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
+        match identify(state, &parts.headers).await? {
+            Identity::Person { role: Role::User, .. } => {
+                Err(Failure::from(Refusal::Forbidden("this needs a developer's or operator's token")).into())
+            }
+            who => Ok(Self(who)),
+        }
+    }
+}
+
+impl FromRequestParts<AppState> for ActingFor {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
+        let who = identify(state, &parts.headers).await?;
+        Ok(acting(state, who, &parts.headers).await?)
+    }
+}
+
+/// A token opens a session; a bare header and an app's key need one.
+pub(crate) async fn acting(
+    state: &AppState,
+    who: Identity,
+    headers: &HeaderMap,
+) -> Result<ActingFor, Failure> {
+    let user = for_whom(headers, &who)?;
+    match who {
+        Identity::Person { bare: false, .. } => {
+            if !state.sessions.keep_alive(&user) {
+                return Err(Failure::unavailable("too many users are live; try again later"));
+            }
+            Ok(ActingFor { user, caller: Caller::User, scope: Scope::Everything })
+        }
+        Identity::Person { bare: true, .. } => {
+            live(state, &user)?;
+            Ok(ActingFor { user, caller: Caller::User, scope: Scope::Everything })
+        }
+        Identity::App(app) => {
+            live(state, &user)?;
+            let package = app.head.package();
+            let installs = state.stores.installs.of(&user).await?;
+            // Not installed looks like not there: an app must not learn who else is.
+            let install =
+                installs.iter().find(|install| install.package == *package).ok_or(Refusal::NoSession)?;
+            let assistant = app.head.record.assistant || install.assistant;
+            let scope = if assistant { Scope::Everything } else { Scope::Package(package.clone()) };
+            Ok(ActingFor { user, caller: Caller::App(package.clone()), scope })
+        }
+    }
+}
+
+fn live(state: &AppState, user: &UserId) -> Result<(), Failure> {
+    if state.sessions.is_live(user) { Ok(()) } else { Err(Refusal::NoSession.into()) }
+}

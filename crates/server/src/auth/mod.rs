@@ -1,0 +1,18 @@
+//! Who is asking.
+//!
+//! | who | credential |
+//! | --- | --- |
+//! | user, developer, operator | `Authorization: Bearer` + a token of this server, or of the configured issuer |
+//! | app | `Authorization: Bearer package:key`; names a user in `X-User-Id` |
+//! | anybody, in dev mode on loopback | `X-User-Id` alone; nobody named is the operator |
+
+mod identity;
+mod oidc;
+mod tokens;
+
+pub(crate) use self::identity::{ActingFor, Anybody, Builder, ForUser, USER_HEADER, acting, by_credential};
+pub use self::{
+    identity::{Identity, Refusal},
+    oidc::Oidc,
+    tokens::{Claims, Role, TokenError, Tokens},
+};

@@ -1,0 +1,79 @@
+//! Reading bodies: bounded, JSON only, with errors that say where.
+
+use axum::{
+    extract::{FromRequest, Request},
+    response::Response,
+};
+use bytes::Bytes;
+use http::{HeaderMap, header};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+use toolyard_protocol::api::ApiErrorCode;
+
+use crate::{error::Failure, state::AppState};
+
+/// A JSON body as bytes, of at most the configured size.
+pub(crate) struct JsonBytes(pub(crate) Bytes);
+
+/// A JSON body as a type.
+pub(crate) struct JsonBody<T>(pub(crate) T);
+
+/// A tool set: larger than other bodies.
+pub(crate) struct LargeJsonBody<T>(pub(crate) T);
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    kind.eq_ignore_ascii_case("application/json")
+        || (kind.to_ascii_lowercase().starts_with("application/")
+            && kind.to_ascii_lowercase().ends_with("+json"))
+}
+
+async fn read(request: Request, limit: usize) -> Result<Bytes, Failure> {
+    if !is_json(request.headers()) {
+        return Err(Failure::invalid("the body must be JSON: send `Content-Type: application/json`"));
+    }
+    let body = Limited::new(request.into_body(), limit).collect().await;
+    body.map(|body| body.to_bytes()).map_err(|error| {
+        if error.downcast_ref::<LengthLimitError>().is_some() {
+            Failure::new(ApiErrorCode::TooLarge, format!("the body is larger than {limit} bytes"))
+        } else {
+            Failure::invalid("the body did not arrive whole")
+        }
+    })
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
+    let mut from = serde_json::Deserializer::from_slice(bytes);
+    let parsed = serde_path_to_error::deserialize(&mut from).map_err(|error| {
+        let (path, why) = (error.path().to_string(), error.into_inner());
+        let place = if path == "." { String::new() } else { format!("`{path}`: ") };
+        Failure::invalid(format!("the body cannot be read: {place}{why}"))
+    })?;
+    from.end().map_err(|error| Failure::invalid(format!("the body goes on after its JSON: {error}")))?;
+    Ok(parsed)
+}
+
+impl FromRequest<AppState> for JsonBytes {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, Response> {
+        Ok(Self(read(request, state.config.server.body_bytes).await?))
+    }
+}
+
+impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, Response> {
+        Ok(Self(parse(&read(request, state.config.server.body_bytes).await?)?))
+    }
+}
+
+impl<T: DeserializeOwned> FromRequest<AppState> for LargeJsonBody<T> {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, Response> {
+        Ok(Self(parse(&read(request, state.config.server.tool_set_bytes).await?)?))
+    }
+}

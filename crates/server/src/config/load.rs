@@ -1,0 +1,216 @@
+//! Reading and checking the configuration.
+
+use std::path::PathBuf;
+
+use toml::{Table, Value};
+
+use super::{AuthMode, Config};
+
+/// Environment variables are `TOOLYARD_` + section + `__` + key: `TOOLYARD_SERVER__LISTEN`.
+const PREFIX: &str = "TOOLYARD_";
+/// The file that is read where none is named, if it is there.
+const DEFAULT_FILE: &str = "toolyard.toml";
+
+/// Where the configuration comes from.
+#[derive(Debug, Default)]
+pub struct Sources {
+    /// The file, where one was named; it must be there then.
+    pub file: Option<PathBuf>,
+    /// The environment.
+    pub environment: Vec<(String, String)>,
+    /// Flags: section, key, value as TOML or plain text. The strongest.
+    pub flags: Vec<(&'static str, &'static str, String)>,
+}
+
+/// What is wrong with the configuration, and where.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {error}", file.display())]
+    Unreadable {
+        /// Which file.
+        file: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// The file is not TOML.
+    #[error("{} is not TOML: {error}", file.display())]
+    NotToml {
+        /// Which file.
+        file: PathBuf,
+        /// Where and why.
+        error: toml::de::Error,
+    },
+    /// A value has the wrong type, or a key is unknown.
+    #[error("configuration: `{path}`: {message}")]
+    Wrong {
+        /// `section.key`
+        path: String,
+        /// What was expected.
+        message: String,
+    },
+}
+
+fn wrong(path: &str, message: impl Into<String>) -> ConfigError {
+    ConfigError::Wrong { path: path.to_owned(), message: message.into() }
+}
+
+/// Reads and checks.
+pub fn load(sources: Sources) -> Result<Config, ConfigError> {
+    let mut table = read_file(sources.file)?;
+    for (name, value) in sources.environment {
+        let Some((section, key)) = name.strip_prefix(PREFIX).and_then(|name| name.split_once("__")) else {
+            continue;
+        };
+        set(&mut table, &section.to_lowercase(), &key.to_lowercase(), &value)?;
+    }
+    for (section, key, value) in sources.flags {
+        set(&mut table, section, key, &value)?;
+    }
+    let config: Config = serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| {
+        let path = error.path().to_string();
+        wrong(&path, error.into_inner().message().to_owned())
+    })?;
+    check(&config)?;
+    Ok(config)
+}
+
+fn read_file(named: Option<PathBuf>) -> Result<Table, ConfigError> {
+    let (file, must_exist) = named.map_or_else(|| (PathBuf::from(DEFAULT_FILE), false), |file| (file, true));
+    match std::fs::read_to_string(&file) {
+        Ok(text) => text.parse().map_err(|error| ConfigError::NotToml { file, error }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !must_exist => Ok(Table::new()),
+        Err(error) => Err(ConfigError::Unreadable { file, error }),
+    }
+}
+
+/// A value from outside a file: TOML where it reads as such (`5`, `true`, `["a"]`), else a text.
+fn set(table: &mut Table, section: &str, key: &str, value: &str) -> Result<(), ConfigError> {
+    // Wrapped in a document, because a bare value is none.
+    let parsed =
+        format!("value = {value}").parse::<Table>().ok().and_then(|mut parsed| parsed.remove("value"));
+    let value = parsed.unwrap_or_else(|| Value::String(value.to_owned()));
+    let entry = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
+    let Value::Table(entry) = entry else { return Err(wrong(section, "expected a section")) };
+    entry.insert(key.to_owned(), value);
+    Ok(())
+}
+
+fn check(config: &Config) -> Result<(), ConfigError> {
+    let at_least = |path: &str, value: u64, least: u64| {
+        if value < least {
+            Err(wrong(path, format!("{value} is too small; at least {least}")))
+        } else {
+            Ok(())
+        }
+    };
+    at_least("server.body_bytes", config.server.body_bytes as u64, 1_024)?;
+    at_least("server.tool_set_bytes", config.server.tool_set_bytes as u64, 1_024)?;
+    at_least("server.socket_message_bytes", config.server.socket_message_bytes as u64, 1_024)?;
+    at_least("server.heartbeat_s", config.server.heartbeat_s, 1)?;
+    at_least("calls.timeout_ms", config.calls.timeout_ms, 1)?;
+    at_least("calls.wake_timeout_ms", config.calls.wake_timeout_ms, 1)?;
+    at_least("calls.in_flight", config.calls.in_flight as u64, 1)?;
+    at_least("calls.in_flight_per_app", config.calls.in_flight_per_app as u64, 1)?;
+    at_least("calls.in_flight_per_user", config.calls.in_flight_per_user as u64, 1)?;
+    at_least("sessions.stream_queue", config.sessions.stream_queue as u64, 1)?;
+    at_least("sessions.control_queue", config.sessions.control_queue as u64, 8)?;
+    at_least("sessions.sweep_ms", config.sessions.sweep_ms, 10)?;
+    at_least("ledger.batch_size", config.ledger.batch_size as u64, 1)?;
+    at_least("ledger.keep_days", config.ledger.keep_days.into(), 1)?;
+    let rates = &config.rates;
+    let rates = [
+        ("rates.user_per_s", rates.user_per_s),
+        ("rates.user_burst", rates.user_burst),
+        ("rates.tool_per_s", rates.tool_per_s),
+        ("rates.tool_burst", rates.tool_burst),
+        ("rates.all_per_s", rates.all_per_s),
+        ("rates.all_burst", rates.all_burst),
+    ];
+    rates.iter().try_for_each(|(path, value)| at_least(path, (*value).into(), 1))?;
+    if config.calls.timeout_ms > config.calls.max_timeout_ms {
+        return Err(wrong("calls.timeout_ms", "larger than calls.max_timeout_ms"));
+    }
+    if config.calls.wake_timeout_ms > config.calls.max_wake_timeout_ms {
+        return Err(wrong("calls.wake_timeout_ms", "larger than calls.max_wake_timeout_ms"));
+    }
+    if config.auth.mode == Some(AuthMode::Dev) && !config.server.listen.ip().is_loopback() {
+        let message = format!(
+            "`dev` believes every caller, so it is only for a loopback address, and server.listen is {}; use `token`",
+            config.server.listen
+        );
+        return Err(wrong("auth.mode", message));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(
+        environment: &[(&str, &str)],
+        flags: &[(&'static str, &'static str, &str)],
+    ) -> Result<Config, ConfigError> {
+        load(Sources {
+            file: None,
+            environment: environment.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
+            flags: flags.iter().map(|(s, k, v)| (*s, *k, (*v).to_owned())).collect(),
+        })
+    }
+
+    #[test]
+    fn flags_beat_the_environment_and_that_beats_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("t.toml");
+        std::fs::write(&file, "[calls]\ntimeout_ms = 1\nwake_timeout_ms = 1\nin_flight = 1\n").unwrap();
+        let config = load(Sources {
+            file: Some(file),
+            environment: vec![
+                ("TOOLYARD_CALLS__WAKE_TIMEOUT_MS".into(), "2".into()),
+                ("TOOLYARD_CALLS__IN_FLIGHT".into(), "2".into()),
+                ("HOME".into(), "/root".into()),
+            ],
+            flags: vec![("calls", "in_flight", "3".into())],
+        })
+        .unwrap();
+        assert_eq!(
+            (config.calls.timeout_ms, config.calls.wake_timeout_ms, config.calls.in_flight),
+            (1, 2, 3)
+        );
+    }
+
+    #[test]
+    fn errors_name_the_place() {
+        let error = |environment| with(environment, &[]).unwrap_err().to_string();
+        assert!(error(&[("TOOLYARD_CALLS__TIMEOUT_MS", "soon")]).contains("calls.timeout_ms"));
+        assert!(error(&[("TOOLYARD_CALLS__TIMEOUTS", "1")]).contains("timeouts"));
+        assert!(error(&[("TOOLYARD_RATES__USER_BURST", "0")]).contains("rates.user_burst"));
+        assert!(error(&[("TOOLYARD_CALLS__TIMEOUT_MS", "999999")]).contains("max_timeout_ms"));
+    }
+
+    #[test]
+    fn texts_need_no_quotes_and_lists_work() {
+        let config = with(
+            &[("TOOLYARD_STORE__PATH", "/tmp/x.db"), ("TOOLYARD_SERVER__HOSTS", r#"["a.example"]"#)],
+            &[],
+        );
+        let config = config.unwrap();
+        assert_eq!(
+            (config.store.path.to_str().unwrap(), config.server.hosts[0].as_str()),
+            ("/tmp/x.db", "a.example")
+        );
+    }
+
+    #[test]
+    fn dev_mode_stays_at_home() {
+        let flags = [("auth", "mode", "dev"), ("server", "listen", "0.0.0.0:8787")];
+        assert!(with(&[], &flags).unwrap_err().to_string().contains("loopback"));
+    }
+
+    #[test]
+    fn a_named_file_must_be_there() {
+        let sources = Sources { file: Some("/nowhere/t.toml".into()), ..Sources::default() };
+        assert!(matches!(load(sources), Err(ConfigError::Unreadable { .. })));
+    }
+}

@@ -1,0 +1,49 @@
+//! The configuration: `toolyard.toml`, environment, flags, in rising strength.
+//!
+//! One struct a section, each with its defaults. [`load`](load::load) reads and checks them; everything below it sees
+//! ready parts, never a raw flag. The schema is under `contract/`.
+
+mod load;
+mod sections;
+
+pub use load::{ConfigError, Sources, load};
+pub use sections::{
+    AuthConfig, AuthMode, CallsConfig, LedgerConfig, LogConfig, LogFormat, NetConfig, OidcConfig,
+    PolicyConfig, RateConfig, ServerConfig, SessionsConfig, StoreConfig, TelemetryConfig,
+};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Everything that can be set.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where the server listens and who may talk to it.
+    pub server: ServerConfig,
+    /// Who is who.
+    pub auth: AuthConfig,
+    /// Where things are stored.
+    pub store: StoreConfig,
+    /// Bounds of calls.
+    pub calls: CallsConfig,
+    /// Rate limits.
+    pub rates: RateConfig,
+    /// What nobody may call.
+    pub policy: PolicyConfig,
+    /// Devices and running apps.
+    pub sessions: SessionsConfig,
+    /// Requests that leave.
+    pub net: NetConfig,
+    /// How long calls are remembered.
+    pub ledger: LedgerConfig,
+    /// What is logged.
+    pub log: LogConfig,
+    /// Where traces go.
+    pub telemetry: TelemetryConfig,
+}
+
+/// The JSON Schema of the configuration, as committed under `contract/`.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Config).to_value()
+}

@@ -1,0 +1,312 @@
+//! The sections.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where the server listens and who may talk to it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServerConfig {
+    /// Address and port.
+    pub listen: SocketAddr,
+    /// How apps and clients reach this server from outside: `https://tools.example.com`. Where it is missing, the
+    /// address it listens on.
+    pub public_url: Option<String>,
+    /// Host names under which the server answers, beside its own address and public URL. Others get 403.
+    pub hosts: Vec<String>,
+    /// Web origins that may use the API from a browser, beside the server's own: `https://console.example.com`.
+    pub origins: Vec<String>,
+    /// Largest request body in bytes, except for tool sets.
+    pub body_bytes: usize,
+    /// Largest body of a tool set in bytes.
+    pub tool_set_bytes: usize,
+    /// Largest message on a socket in bytes.
+    pub socket_message_bytes: usize,
+    /// How long a stop waits for calls under way, in milliseconds.
+    pub drain_ms: u64,
+    /// Seconds between heartbeats on sockets.
+    pub heartbeat_s: u64,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8787)),
+            public_url: None,
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            body_bytes: 1024 * 1024,
+            tool_set_bytes: 8 * 1024 * 1024,
+            socket_message_bytes: 1024 * 1024,
+            drain_ms: 10_000,
+            heartbeat_s: 10,
+        }
+    }
+}
+
+/// How callers are believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AuthMode {
+    /// `X-User-Id` alone is believed, and whoever names nobody is the operator. Loopback only.
+    Dev,
+    /// Tokens and app keys.
+    Token,
+}
+
+/// Who is who.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AuthConfig {
+    /// `dev` or `token`. Where it is missing: `dev` on a loopback address, `token` on any other.
+    pub mode: Option<AuthMode>,
+    /// Root key, 64 hex digits; everything secret is derived from it or sealed with it. Where it is missing, it is made
+    /// and kept in `root_key_file`.
+    pub root_key: Option<String>,
+    /// The root key before the current one, during a rotation: still opens and verifies, never seals or signs.
+    pub old_root_key: Option<String>,
+    /// Where the root key is kept. Where it is missing: `root.key` beside the database.
+    pub root_key_file: Option<PathBuf>,
+    /// Another issuer of user tokens.
+    pub oidc: Option<OidcConfig>,
+}
+
+/// An OIDC issuer whose tokens stand for users.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OidcConfig {
+    /// `https://accounts.example.com`, exactly as in the tokens.
+    pub issuer: String,
+    /// What the tokens are for, exactly as in the tokens.
+    pub audience: String,
+    /// Where the issuer's keys are.
+    pub jwks_url: String,
+    /// The claim that is the user's id.
+    #[serde(default = "email")]
+    pub user_claim: String,
+}
+
+fn email() -> String {
+    "email".to_owned()
+}
+
+/// Where things are stored.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct StoreConfig {
+    /// The SQLite database.
+    pub path: PathBuf,
+    /// Connections that read.
+    pub readers: u32,
+}
+
+impl Default for StoreConfig {
+    fn default() -> Self {
+        Self { path: PathBuf::from("data/toolyard.db"), readers: 4 }
+    }
+}
+
+/// Bounds of calls.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CallsConfig {
+    /// Longest call, wake included, in milliseconds, where the app asks for nothing else.
+    pub timeout_ms: u64,
+    /// Longest call that an app may ask for, in milliseconds.
+    pub max_timeout_ms: u64,
+    /// Longest wake, in milliseconds, where the app asks for nothing else.
+    pub wake_timeout_ms: u64,
+    /// Longest wake that an app may ask for, in milliseconds.
+    pub max_wake_timeout_ms: u64,
+    /// Calls under way at once on this node.
+    pub in_flight: usize,
+    /// Calls under way at once to one app.
+    pub in_flight_per_app: usize,
+    /// Calls under way at once for one user.
+    pub in_flight_per_user: usize,
+    /// How long the outcome under an idempotency key is kept, in seconds.
+    pub key_lifetime_s: u64,
+    /// Largest outcome that is kept under a key, in bytes.
+    pub key_outcome_bytes: usize,
+}
+
+impl Default for CallsConfig {
+    fn default() -> Self {
+        Self {
+            timeout_ms: 30_000,
+            max_timeout_ms: 300_000,
+            wake_timeout_ms: 10_000,
+            max_wake_timeout_ms: 60_000,
+            in_flight: 10_000,
+            in_flight_per_app: 1_000,
+            in_flight_per_user: 200,
+            key_lifetime_s: 24 * 60 * 60,
+            key_outcome_bytes: 64 * 1024,
+        }
+    }
+}
+
+/// Rate limits: calls a second in the long run, and how many at once after a pause. A person never meets the defaults.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RateConfig {
+    /// Calls a second of one user.
+    pub user_per_s: u32,
+    /// Calls at once of one user.
+    pub user_burst: u32,
+    /// Calls a second of one tool, over all users.
+    pub tool_per_s: u32,
+    /// Calls at once of one tool, over all users.
+    pub tool_burst: u32,
+    /// Calls a second of everything on this node.
+    pub all_per_s: u32,
+    /// Calls at once of everything on this node.
+    pub all_burst: u32,
+}
+
+impl Default for RateConfig {
+    fn default() -> Self {
+        Self {
+            user_per_s: 50,
+            user_burst: 200,
+            tool_per_s: 2_000,
+            tool_burst: 4_000,
+            all_per_s: 20_000,
+            all_burst: 40_000,
+        }
+    }
+}
+
+/// What nobody may call.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PolicyConfig {
+    /// Tools that are denied to everybody: `com.example.app:tool`, or `com.example.app:*`.
+    pub deny: Vec<String>,
+}
+
+/// Devices and running apps.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SessionsConfig {
+    /// How long an app whose socket broke may take to come back by itself, in milliseconds. The SDK gives up after 6 s.
+    pub reconnect_window_ms: u64,
+    /// A woken app that nobody called for this long is stopped, in seconds.
+    pub idle_stop_s: u64,
+    /// How long a session outlives its device, in seconds.
+    pub device_grace_s: u64,
+    /// How long a session without a device lives after the last request, in seconds.
+    pub session_idle_s: u64,
+    /// How long the picture of an app that is not in front stays, in milliseconds.
+    pub overlay_ms: u64,
+    /// Messages of streams that wait for a slow socket; more are dropped, and the app is told.
+    pub stream_queue: usize,
+    /// Other messages that wait for a slow socket; at more the socket is closed.
+    pub control_queue: usize,
+    /// Users with a session at once.
+    pub max_users: usize,
+    /// Apps that run for one user at once.
+    pub max_apps: usize,
+    /// How often what idles is looked for, in milliseconds.
+    pub sweep_ms: u64,
+}
+
+impl Default for SessionsConfig {
+    fn default() -> Self {
+        Self {
+            reconnect_window_ms: 6_000,
+            idle_stop_s: 300,
+            device_grace_s: 60,
+            session_idle_s: 900,
+            overlay_ms: 10_000,
+            stream_queue: 256,
+            control_queue: 256,
+            max_users: 100_000,
+            max_apps: 32,
+            sweep_ms: 2_000,
+        }
+    }
+}
+
+/// Requests that leave.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NetConfig {
+    /// Whether apps may be on this machine. Where it is missing: yes in `dev` mode, no in `token` mode.
+    pub allow_loopback: Option<bool>,
+    /// Whether apps may be on private addresses.
+    pub allow_private: bool,
+    /// Address ranges that are allowed beside: `10.1.0.0/16`.
+    pub also_allow: Vec<String>,
+    /// How long a connection may take to open, in milliseconds.
+    pub connect_timeout_ms: u64,
+    /// Idle connections that are kept for each app.
+    pub idle_per_app: usize,
+}
+
+impl Default for NetConfig {
+    fn default() -> Self {
+        Self {
+            allow_loopback: None,
+            allow_private: false,
+            also_allow: Vec::new(),
+            connect_timeout_ms: 5_000,
+            idle_per_app: 256,
+        }
+    }
+}
+
+/// How long calls are remembered.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LedgerConfig {
+    /// Days that a call stays in the ledger.
+    pub keep_days: u32,
+    /// How long a batch of records may wait for more, in milliseconds. A kill loses at most this.
+    pub batch_delay_ms: u64,
+    /// Most records in one batch, and in the queue before calls wait.
+    pub batch_size: usize,
+}
+
+impl Default for LedgerConfig {
+    fn default() -> Self {
+        Self { keep_days: 90, batch_delay_ms: 20, batch_size: 1_024 }
+    }
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For machines.
+    Json,
+}
+
+/// What is logged.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogConfig {
+    /// What is logged, by target: `info`, `info,toolyard::call=warn`.
+    pub filter: String,
+    /// How lines look.
+    pub format: LogFormat,
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        Self { filter: "info".to_owned(), format: LogFormat::Text }
+    }
+}
+
+/// Where traces go.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TelemetryConfig {
+    /// An OTLP endpoint over HTTP: `http://127.0.0.1:4318/v1/traces`. Without it nothing is sent.
+    pub otlp_url: Option<String>,
+}

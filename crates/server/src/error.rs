@@ -1,0 +1,140 @@
+//! Errors outside of calls, and how every error becomes an answer.
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use serde::Serialize;
+use toolyard_core::{ToolError, ports::StoreError};
+use toolyard_protocol::{
+    Problem,
+    api::{ApiError, ApiErrorBody, ApiErrorCode},
+    result::RestResult,
+};
+
+use crate::auth::Refusal;
+
+/// An error outside of calls.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Told in the API's form.
+    Api(ApiError),
+    /// Nobody, or not allowed.
+    Refused(Refusal),
+}
+
+impl Failure {
+    pub(crate) fn new(code: ApiErrorCode, message: impl Into<String>) -> Self {
+        Self::Api(ApiError { code, message: message.into(), problems: Vec::new() })
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ApiErrorCode::InvalidRequest, message)
+    }
+
+    pub(crate) fn not_found(what: impl std::fmt::Display) -> Self {
+        Self::new(ApiErrorCode::NotFound, format!("there is no {what} here"))
+    }
+
+    pub(crate) fn unavailable(message: impl Into<String>) -> Self {
+        Self::new(ApiErrorCode::Unavailable, message)
+    }
+
+    /// A document with everything that is wrong with it.
+    pub(crate) fn problems(message: impl Into<String>, problems: Vec<Problem>) -> Self {
+        Self::Api(ApiError { code: ApiErrorCode::InvalidRequest, message: message.into(), problems })
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        tracing::error!(%error, "the store failed under a request");
+        Self::new(ApiErrorCode::Internal, "the server could not read or write its store; its log says more")
+    }
+}
+
+/// The status of each code.
+pub(crate) const fn status_of(code: ApiErrorCode) -> StatusCode {
+    match code {
+        ApiErrorCode::InvalidRequest => StatusCode::BAD_REQUEST,
+        ApiErrorCode::Unauthorized => StatusCode::UNAUTHORIZED,
+        ApiErrorCode::Forbidden => StatusCode::FORBIDDEN,
+        ApiErrorCode::NotFound => StatusCode::NOT_FOUND,
+        ApiErrorCode::Conflict => StatusCode::CONFLICT,
+        ApiErrorCode::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        ApiErrorCode::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        ApiErrorCode::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        ApiErrorCode::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+/// A JSON answer.
+pub(crate) fn json<T: Serialize + ?Sized>(status: StatusCode, body: &T) -> Response {
+    match serde_json::to_vec(body) {
+        Ok(body) => {
+            let json = HeaderValue::from_static("application/json");
+            (status, [(header::CONTENT_TYPE, json)], body).into_response()
+        }
+        Err(error) => {
+            tracing::error!(%error, "an answer could not be written");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+/// The two answers that keep the form of the first design.
+#[derive(Serialize)]
+struct OldError<'a> {
+    error: &'a str,
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let refused = |code, message: &str| Self::new(code, message).into_response();
+        match self {
+            Self::Api(error) => json(status_of(error.code), &ApiErrorBody { error }),
+            Self::Refused(Refusal::NoUser) => {
+                json(StatusCode::UNAUTHORIZED, &OldError { error: "Missing X-User-Id header" })
+            }
+            Self::Refused(Refusal::NoSession) => {
+                json(StatusCode::UNAUTHORIZED, &OldError { error: "No active session for user" })
+            }
+            Self::Refused(Refusal::Forbidden(why)) => refused(ApiErrorCode::Forbidden, why),
+            Self::Refused(Refusal::NoCredential) => challenge(refused(
+                ApiErrorCode::Unauthorized,
+                "send `Authorization: Bearer` with a token or an app's key",
+            )),
+            Self::Refused(Refusal::BadCredential(why)) => {
+                challenge(refused(ApiErrorCode::Unauthorized, &why))
+            }
+        }
+    }
+}
+
+fn challenge(mut response: Response) -> Response {
+    response
+        .headers_mut()
+        .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"toolyard\""));
+    response
+}
+
+impl From<Failure> for Response {
+    fn from(failure: Failure) -> Self {
+        failure.into_response()
+    }
+}
+
+/// A failed call, in the form of calls.
+pub(crate) fn call_failed(error: &ToolError) -> Response {
+    let status = StatusCode::from_u16(error.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = json(status, &RestResult::failed(error.to_wire()));
+    if let Some(wait) = error.retry_after {
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
+    }
+    response
+}

@@ -1,0 +1,31 @@
+//! The doors and the assembly.
+//!
+//! | look for | in |
+//! | --- | --- |
+//! | the process from configuration to drain | [`serve`] |
+//! | every route, who may use it | [`routes`] |
+//! | who is asking | [`auth`] |
+//! | REST, noun by noun | `rest` |
+//! | the sockets of apps and devices | `ws` |
+//! | every setting | [`config`] |
+
+pub mod auth;
+mod body;
+mod calls;
+pub mod config;
+mod error;
+mod hosts;
+mod lifecycle;
+mod listen;
+pub mod openapi;
+mod rest;
+pub mod routes;
+pub mod secrets;
+pub mod serve;
+mod state;
+pub mod telemetry;
+mod ws;
+
+pub use lifecycle::Lifecycle;
+pub use serve::{Server, World};
+pub use state::{AppState, Shared, Stores};

@@ -1,0 +1,104 @@
+//! The OpenAPI 3.1 document, made from the table of routes. Committed under `contract/` and compared by a test.
+
+use schemars::{SchemaGenerator, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+use toolyard_protocol::api::ApiErrorBody;
+
+use crate::routes::{Access, Route, table};
+
+/// The document.
+pub fn document() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|s| s.definitions_path = "/components/schemas".into());
+    let mut schemas = settings.into_generator();
+    let error = schemas.subschema_for::<ApiErrorBody>();
+    let mut paths = Map::new();
+    for route in table().iter().filter(|route| route.access != Access::Socket) {
+        let operation = operation(route, &mut schemas, &error.clone().to_value());
+        let path = paths.entry(route.path).or_insert_with(|| json!({}));
+        if let Value::Object(methods) = path {
+            methods.insert(route.method.as_str().to_lowercase(), operation);
+        }
+    }
+    let definitions = schemas.take_definitions(true);
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Toolyard",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Apps bring tools; any assistant calls them, for each user, on whatever device that user wears.",
+            "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
+        },
+        "paths": paths,
+        "components": {
+            "schemas": definitions,
+            "securitySchemes": {
+                "token": { "type": "http", "scheme": "bearer", "description": "A token of this server or its issuer." },
+                "appKey": { "type": "http", "scheme": "bearer", "description": "package:key of an app." },
+            },
+        },
+    })
+}
+
+fn operation(route: &Route, schemas: &mut SchemaGenerator, error: &Value) -> Value {
+    let mut operation = json!({
+        "summary": route.summary,
+        "operationId": operation_id(route),
+        "responses": {
+            route.success.to_string(): success(route, schemas),
+            "default": { "description": "What was wrong and what to do.", "content": { "application/json": { "schema": error } } },
+        },
+    });
+    let parameters: Vec<Value> = parameters(route).collect();
+    if !parameters.is_empty() {
+        operation["parameters"] = parameters.into();
+    }
+    if let Some(request) = route.request {
+        let schema = request(schemas).to_value();
+        operation["requestBody"] =
+            json!({ "required": true, "content": { "application/json": { "schema": schema } } });
+    }
+    let security = match route.access {
+        Access::Public | Access::Socket => json!([]),
+        Access::App => json!([{ "appKey": [] }]),
+        Access::Known | Access::Acting | Access::Owner => json!([{ "token": [] }, { "appKey": [] }]),
+        Access::User | Access::Builder | Access::Operator => json!([{ "token": [] }]),
+    };
+    operation["security"] = security;
+    if route.deprecated {
+        operation["deprecated"] = true.into();
+    }
+    operation
+}
+
+fn success(route: &Route, schemas: &mut SchemaGenerator) -> Value {
+    match route.response {
+        Some(response) => json!({
+            "description": "As asked.",
+            "content": { "application/json": { "schema": response(schemas).to_value() } },
+        }),
+        None => json!({ "description": "As asked." }),
+    }
+}
+
+fn parameters(route: &Route) -> impl Iterator<Item = Value> {
+    let in_path = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let in_path = in_path
+        .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }));
+    let in_query = route.query.iter().map(|(name, text)| {
+        json!({ "name": name, "in": "query", "description": text, "schema": { "type": "string" } })
+    });
+    let user = matches!(route.access, Access::User | Access::Acting).then(|| {
+        let text = "The user, where the credential is an app's key or an operator's token, or in dev mode.";
+        json!({ "name": "X-User-Id", "in": "header", "description": text, "schema": { "type": "string" } })
+    });
+    in_path.chain(in_query).chain(user)
+}
+
+/// `get_api_apps_package`
+fn operation_id(route: &Route) -> String {
+    let words = route.path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    std::iter::once(route.method.as_str().to_lowercase())
+        .chain(words.map(str::to_lowercase))
+        .collect::<Vec<_>>()
+        .join("_")
+}

@@ -1,0 +1,222 @@
+//! `/api/calls` and `/api/usage`: the ledger. A user sees their own calls, an operator everybody's, a developer what
+//! their apps are used for.
+
+use std::{convert::Infallible, sync::Arc};
+
+use axum::{
+    extract::{Path, Query, State},
+    response::{
+        IntoResponse as _, Sse,
+        sse::{Event, KeepAlive},
+    },
+};
+use http::Method;
+use serde::Deserialize;
+use tokio::sync::broadcast::error::RecvError;
+use toolyard_core::ports::{CallFilter, CallRecord, UsageFilter};
+use toolyard_protocol::{
+    CallId, UserId,
+    api::{CallPage, CallSummary, Usage, outcome_text},
+    session::iso_millis,
+};
+
+use super::{Answer, ok, tools::KEEP_ALIVE};
+use crate::{
+    auth::{Anybody, Identity, Refusal, Role},
+    error::Failure,
+    routes::{Access, Route},
+    state::AppState,
+};
+
+/// Calls on a page where nobody says how many.
+const DEFAULT_PAGE: u32 = 50;
+/// Most calls on a page.
+const MAX_PAGE: u32 = 500;
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::new(Method::GET, "/api/calls", Access::Known, "Calls, newest first", page)
+            .query(&[
+                ("user", "Operators: only of this user"),
+                ("tool", "Only of this tool, by canonical name"),
+                ("app", "Only of this app"),
+                ("outcome", "Only with this outcome: `OK` or an error code"),
+                ("since", "Only at this time or later, ISO 8601"),
+                ("before", "The `next` of the page before"),
+                ("limit", "At most so many, up to 500"),
+            ])
+            .gives::<CallPage>(),
+        Route::new(
+            Method::GET,
+            "/api/calls/stream",
+            Access::Known,
+            "Calls as they end, as server-sent events",
+            stream,
+        )
+        .query(&[("user", "Operators: only of this user")]),
+        Route::new(Method::GET, "/api/calls/{id}", Access::Known, "One call", one).gives::<CallSummary>(),
+        Route::new(Method::GET, "/api/usage", Access::Known, "Calls, errors and mean time a tool", usage)
+            .query(&[
+                ("user", "Operators: only of this user"),
+                ("of", "`apps`: developers see what their own apps are used for"),
+                ("since", "Only at this time or later, ISO 8601"),
+            ])
+            .gives::<Usage>(),
+    ]
+}
+
+#[derive(Deserialize)]
+struct PageQuery {
+    user: Option<String>,
+    tool: Option<String>,
+    app: Option<String>,
+    outcome: Option<String>,
+    since: Option<String>,
+    before: Option<String>,
+    limit: Option<u32>,
+}
+
+/// Whose calls: everybody's only for operators.
+fn whose(who: &Identity, named: Option<&str>) -> Result<Option<UserId>, Failure> {
+    let parse =
+        |text: &str| text.parse::<UserId>().map_err(|error| Failure::invalid(format!("user: {error}")));
+    match (who, named) {
+        (Identity::App(_), _) => Err(Refusal::Forbidden("an app key cannot read the ledger").into()),
+        (Identity::Person { role: Role::Operator, .. }, Some(user)) => parse(user).map(Some),
+        // In dev mode the header says who asks; the operator who names nobody sees all.
+        (Identity::Person { role: Role::Operator, bare: true, name }, None) if name != "dev" => {
+            parse(name).map(Some)
+        }
+        (Identity::Person { role: Role::Operator, .. }, None) => Ok(None),
+        (Identity::Person { name, .. }, named) => {
+            let own = parse(name)?;
+            match named.map(parse).transpose()? {
+                Some(other) if other != own => {
+                    Err(Refusal::Forbidden("these are another user's calls").into())
+                }
+                _ => Ok(Some(own)),
+            }
+        }
+    }
+}
+
+fn time(name: &str, text: Option<&str>) -> Result<Option<jiff::Timestamp>, Failure> {
+    let parse = |text: &str| text.parse().map_err(|error| Failure::invalid(format!("{name}: {error}")));
+    text.map(parse).transpose()
+}
+
+async fn page(
+    State(state): State<AppState>,
+    Anybody(who): Anybody,
+    Query(query): Query<PageQuery>,
+) -> Answer {
+    let limit = query.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
+    let named = |what: &str, error: &dyn std::fmt::Display| Failure::invalid(format!("{what}: {error}"));
+    let filter = CallFilter {
+        user: whose(&who, query.user.as_deref())?,
+        tool: query.tool.map(|text| text.parse().map_err(|error| named("tool", &error))).transpose()?,
+        package: query.app.map(|text| text.parse().map_err(|error| named("app", &error))).transpose()?,
+        owner: None,
+        outcome: query.outcome,
+        since: time("since", query.since.as_deref())?,
+        before: query.before.map(|text| text.parse().map_err(|error| named("before", &error))).transpose()?,
+        limit: limit + 1,
+    };
+    let mut calls = state.stores.calls.page(&filter).await?;
+    let more = calls.len() > limit as usize;
+    calls.truncate(limit as usize);
+    let next = calls.last().filter(|_| more).map(|call| call.id.to_string());
+    ok(&CallPage { calls: calls.iter().map(summary).collect(), next })
+}
+
+async fn one(State(state): State<AppState>, Anybody(who): Anybody, Path(id): Path<String>) -> Answer {
+    let id: CallId = id.parse().map_err(|error| Failure::invalid(format!("{error}")))?;
+    let call = state.stores.calls.call(&id).await?;
+    let whose = whose(&who, None)?;
+    let call = call.filter(|call| whose.as_ref().is_none_or(|user| call.user == *user));
+    ok(&summary(&call.ok_or_else(|| Failure::not_found("such call"))?))
+}
+
+#[derive(Deserialize)]
+struct StreamQuery {
+    user: Option<String>,
+}
+
+async fn stream(
+    State(state): State<AppState>,
+    Anybody(who): Anybody,
+    Query(query): Query<StreamQuery>,
+) -> Answer {
+    let whose = whose(&who, query.user.as_deref())?;
+    let (calls, stopping) = (state.executor.watch(), state.lifecycle.stopping.clone());
+    let events =
+        futures_util::stream::unfold((calls, whose, stopping), |(mut calls, whose, stopping)| async move {
+            loop {
+                let ended = tokio::select! {
+                    ended = calls.recv() => ended,
+                    () = stopping.cancelled() => return None,
+                };
+                let event = match ended {
+                    Ok(call) if whose.as_ref().is_none_or(|user| call.user == *user) => call_event(&call),
+                    Ok(_) => continue,
+                    // A slow watcher is told how many it missed.
+                    Err(RecvError::Lagged(missed)) => {
+                        Event::default().event("missed").data(missed.to_string())
+                    }
+                    Err(RecvError::Closed) => return None,
+                };
+                return Some((Ok::<_, Infallible>(event), (calls, whose, stopping)));
+            }
+        });
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
+}
+
+fn call_event(call: &Arc<CallRecord>) -> Event {
+    Event::default()
+        .event("call")
+        .id(call.id.as_str())
+        .data(toolyard_protocol::raw::to_raw(&summary(call)).get())
+}
+
+#[derive(Deserialize)]
+struct UsageQuery {
+    user: Option<String>,
+    of: Option<String>,
+    since: Option<String>,
+}
+
+async fn usage(
+    State(state): State<AppState>,
+    Anybody(who): Anybody,
+    Query(query): Query<UsageQuery>,
+) -> Answer {
+    let since = time("since", query.since.as_deref())?;
+    let filter = match (query.of.as_deref(), &who) {
+        (Some("apps"), Identity::Person { role: Role::Developer | Role::Operator, name, .. }) => {
+            UsageFilter { user: None, owner: Some(name.clone()), since }
+        }
+        (Some("apps"), _) => return Err(Refusal::Forbidden("this needs a developer's token").into()),
+        (Some(_), _) => return Err(Failure::invalid("of: expected `apps`")),
+        (None, _) => UsageFilter { user: whose(&who, query.user.as_deref())?, owner: None, since },
+    };
+    ok(&Usage { tools: state.stores.calls.usage(&filter).await? })
+}
+
+fn summary(call: &CallRecord) -> CallSummary {
+    CallSummary {
+        id: call.id.clone(),
+        user_id: call.user.clone(),
+        tool: call.tool.to_string(),
+        source: call.source.as_str().to_owned(),
+        door: call.door.as_str().to_owned(),
+        caller: call.caller.to_string(),
+        outcome: outcome_text(call.error).to_owned(),
+        replayed: call.replayed,
+        started_at: iso_millis(call.started_at),
+        duration_us: call.duration_us,
+        steps: call.steps,
+        bytes_in: call.bytes_in,
+        bytes_out: call.bytes_out,
+        trace_id: Some(format!("{:032x}", call.trace.trace_id)),
+    }
+}

@@ -1,0 +1,106 @@
+//! `/api/installs`: which apps the user has, and what they allow them.
+
+use axum::extract::{Path, State};
+use http::Method;
+use serde::Serialize;
+use toolyard_core::ports::Change;
+use toolyard_protocol::{
+    api::InstallSummary,
+    session::{iso_millis, webhook::StopReason},
+};
+
+use super::{Answer, nothing, ok, package};
+use crate::{
+    auth::ForUser,
+    error::Failure,
+    routes::{Access, Route},
+    state::AppState,
+};
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::new(
+            Method::GET,
+            "/api/installs",
+            Access::User,
+            "The user's apps, the earliest install first",
+            list,
+        )
+        .gives::<InstallList>(),
+        Route::new(Method::PUT, "/api/installs/{package}", Access::User, "Installs an app", install)
+            .success(204),
+        Route::new(
+            Method::DELETE,
+            "/api/installs/{package}",
+            Access::User,
+            "Removes an app and what it keeps for the user",
+            uninstall,
+        )
+        .success(204),
+        Route::new(
+            Method::PUT,
+            "/api/installs/{package}/assistant",
+            Access::User,
+            "Lets the app call the tools of other apps for this user",
+            grant,
+        )
+        .success(204),
+        Route::new(
+            Method::DELETE,
+            "/api/installs/{package}/assistant",
+            Access::User,
+            "Takes that back",
+            revoke,
+        )
+        .success(204),
+    ]
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct InstallList {
+    installs: Vec<InstallSummary>,
+}
+
+async fn list(State(state): State<AppState>, who: ForUser) -> Answer {
+    let installs = state.stores.installs.of(&who.user).await?.into_iter().map(|install| InstallSummary {
+        package_name: install.package,
+        installed_at: iso_millis(install.at),
+        assistant: install.assistant,
+    });
+    ok(&InstallList { installs: installs.collect() })
+}
+
+async fn install(State(state): State<AppState>, who: ForUser, Path(name): Path<String>) -> Answer {
+    let name = package(&name)?;
+    if !state.stores.installs.install(&who.user, &name, state.clock.now()).await? {
+        return Err(Failure::not_found(format_args!("app {name}")));
+    }
+    state.signals.publish(Change::View(who.user));
+    nothing()
+}
+
+async fn uninstall(State(state): State<AppState>, who: ForUser, Path(name): Path<String>) -> Answer {
+    let name = package(&name)?;
+    if !state.stores.installs.uninstall(&who.user, &name).await? {
+        return Err(Failure::not_found(format_args!("install of {name}")));
+    }
+    state.signals.publish(Change::View(who.user.clone()));
+    let _ = state.sessions.stop(&who.user, &name, StopReason::UserDisabled).await;
+    nothing()
+}
+
+async fn grant(State(state): State<AppState>, who: ForUser, Path(name): Path<String>) -> Answer {
+    set_grant(&state, &who, &name, true).await
+}
+
+async fn revoke(State(state): State<AppState>, who: ForUser, Path(name): Path<String>) -> Answer {
+    set_grant(&state, &who, &name, false).await
+}
+
+async fn set_grant(state: &AppState, who: &ForUser, name: &str, assistant: bool) -> Answer {
+    let name = package(name)?;
+    if !state.stores.installs.grant(&who.user, &name, assistant).await? {
+        return Err(Failure::not_found(format_args!("install of {name}")));
+    }
+    nothing()
+}

@@ -1,0 +1,221 @@
+//! The endpoints of the first generation. They answer in their old form, run through the same executor, and say that
+//! they will go.
+
+use axum::{
+    extract::{Path, State},
+    response::Response,
+};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use toolyard_core::{
+    CatalogView, Door, Reply, Tool, ToolCall, ToolError, executor::Outcome, ports::ProgressSink,
+};
+use toolyard_protocol::{
+    LocalName, ToolName, ToolRef, UserId, call::GIVE_APP_CONTROL_OF_TOOL_RESPONSE, legacy::ToolSchema,
+    result::RestResult,
+};
+
+use super::package;
+use crate::{
+    auth::{ActingFor, Anybody, Identity, Refusal},
+    body::JsonBytes,
+    calls,
+    error::{Failure, json as answer},
+    routes::{Access, Route},
+    state::AppState,
+};
+
+/// When they go.
+const SUNSET: &str = "Fri, 31 Dec 2027 23:59:59 GMT";
+/// Since when they are deprecated: 2026-11-15, as RFC 9745 writes it.
+const DEPRECATED: &str = "@1794700800";
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::new(
+            Method::GET,
+            "/api/tools/apps/{package}/tools",
+            Access::Known,
+            "Tools of one app, old form",
+            app_tools,
+        )
+        .deprecated(),
+        Route::new(
+            Method::GET,
+            "/api/tools/users/{user}/tools",
+            Access::Known,
+            "Tools of one user, old form",
+            user_tools,
+        )
+        .deprecated(),
+        Route::new(
+            Method::POST,
+            "/api/tools/apps/{package}/tool",
+            Access::Known,
+            "Calls a tool, old form",
+            call,
+        )
+        .deprecated(),
+    ]
+}
+
+/// Every answer says that the endpoint will go, and what takes its place.
+fn marked(mut response: Response, successor: &'static str) -> Response {
+    let headers = response.headers_mut();
+    headers.insert("deprecation", HeaderValue::from_static(DEPRECATED));
+    headers.insert("sunset", HeaderValue::from_static(SUNSET));
+    headers.insert(header::LINK, HeaderValue::from_static(successor));
+    response
+}
+
+const LIST: &str = "</api/tools>; rel=\"successor-version\"";
+const EXECUTE: &str = "</api/tools/execute>; rel=\"successor-version\"";
+
+fn old_error(status: StatusCode, message: &str) -> Response {
+    answer(status, &json!({ "error": true, "message": message }))
+}
+
+/// For whom a known one may ask here: everybody for themselves, operators for all, apps with the user in the header.
+async fn acting(state: &AppState, who: Identity, user: &UserId) -> Result<ActingFor, Failure> {
+    let mut headers = HeaderMap::new();
+    if let Ok(user) = HeaderValue::try_from(user.as_str()) {
+        headers.insert(crate::auth::USER_HEADER, user);
+    }
+    crate::auth::acting(state, who, &headers).await
+}
+
+async fn app_tools(
+    State(state): State<AppState>,
+    Anybody(who): Anybody,
+    Path(name): Path<String>,
+) -> Response {
+    let found = async {
+        let name = package(&name)?;
+        let app = state.catalog.app(&name).await?;
+        let app = app.ok_or_else(|| Failure::not_found(format_args!("app {name}")))?;
+        let visible = match &who {
+            who if who.may_change(&app.head.record.owner, &name) => true,
+            Identity::Person { name: user, .. } => match user.parse() {
+                Ok(user) => {
+                    state.stores.installs.of(&user).await?.iter().any(|install| install.package == name)
+                }
+                Err(_) => false,
+            },
+            Identity::App(_) => false,
+        };
+        if visible { Ok(app) } else { Err(Failure::not_found(format_args!("app {name}"))) }
+    };
+    let response = match found.await {
+        Ok(app) => {
+            let tools: Vec<_> =
+                app.tools.iter().map(|tool| ToolSchema::approximate(&tool.definition)).collect();
+            answer(StatusCode::OK, &tools)
+        }
+        // The old server answered so, and old clients look for it.
+        Err(Failure::Api(error)) => old_error(StatusCode::INTERNAL_SERVER_ERROR, &error.message),
+        Err(refused) => refused.into(),
+    };
+    marked(response, LIST)
+}
+
+async fn user_tools(
+    State(state): State<AppState>,
+    Anybody(who): Anybody,
+    Path(user): Path<String>,
+) -> Response {
+    let Ok(user) = user.parse::<UserId>() else {
+        return marked(old_error(StatusCode::NOT_FOUND, "User not found"), LIST);
+    };
+    let view = async {
+        let acting = acting(&state, who, &user).await?;
+        Ok::<_, Failure>(state.catalog.view(&acting.user, acting.scope).await?)
+    };
+    let response = match view.await {
+        Ok(view) => answer(StatusCode::OK, &old_listing(&view)),
+        Err(Failure::Refused(Refusal::NoSession)) => old_error(StatusCode::NOT_FOUND, "User not found"),
+        Err(failure) => failure.into(),
+    };
+    marked(response, LIST)
+}
+
+fn old_listing(view: &CatalogView) -> Vec<Value> {
+    let entry = |tool: &std::sync::Arc<Tool>| {
+        let mut entry = serde_json::to_value(ToolSchema::approximate(&tool.definition)).unwrap_or_default();
+        entry["appPackageName"] = tool.name.package().as_str().into();
+        entry
+    };
+    view.tools().map(entry).collect()
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OldCall {
+    tool_id: Option<String>,
+    user_id: Option<String>,
+    tool_parameters: Option<Map<String, Value>>,
+}
+
+async fn call(
+    State(state): State<AppState>,
+    Anybody(who): Anybody,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    JsonBytes(body): JsonBytes,
+) -> Response {
+    let response = match run(&state, who, &name, &headers, &body).await {
+        Ok(outcome) => old_answer(&outcome),
+        Err(response) => response,
+    };
+    marked(response, EXECUTE)
+}
+
+async fn run(
+    state: &AppState,
+    who: Identity,
+    name: &str,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<Outcome, Response> {
+    let bad = |message: &str| old_error(StatusCode::BAD_REQUEST, message);
+    let call: OldCall = serde_json::from_slice(body).map_err(|error| bad(&error.to_string()))?;
+    let (Some(tool), Some(user)) = (call.tool_id, call.user_id) else {
+        return Err(bad("toolId and userId are required"));
+    };
+    let (app, tool) = (package(name)?, tool.parse::<LocalName>().map_err(|error| bad(&error.to_string()))?);
+    let user = user.parse().map_err(|error: toolyard_protocol::id::InvalidId| bad(&error.to_string()))?;
+    let acting = acting(state, who, &user).await?;
+    let arguments = call
+        .tool_parameters
+        .map(|parameters| toolyard_protocol::raw::to_raw::<Map<String, Value>>(&parameters));
+    let call = ToolCall { name: ToolRef::Canonical(ToolName::new(&app, &tool)), arguments };
+    let running = calls::start(state, acting, Door::Legacy, headers, call, ProgressSink::default()).await;
+    Ok(match running {
+        Ok(running) => running.outcome().await,
+        Err(error) => Err(error),
+    })
+}
+
+/// As the old server passed an app's own answer on.
+fn old_answer(outcome: &Outcome) -> Response {
+    let failed = |error: &ToolError| {
+        let status =
+            StatusCode::from_u16(error.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        answer(
+            status,
+            &json!({ "error": true, "message": error.for_model, "details": { "code": error.code } }),
+        )
+    };
+    match outcome {
+        Ok(Reply::Done(result)) => {
+            let reply: Value = if result.extensions.suppress_voice_response {
+                GIVE_APP_CONTROL_OF_TOOL_RESPONSE.into()
+            } else {
+                serde_json::to_value(RestResult::done(result).content).unwrap_or_default()
+            };
+            answer(StatusCode::OK, &json!({ "status": "success", "reply": reply }))
+        }
+        Ok(_) => old_error(StatusCode::FORBIDDEN, "this tool cannot be called through the old endpoint"),
+        Err(error) => failed(error),
+    }
+}

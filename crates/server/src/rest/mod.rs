@@ -1,0 +1,38 @@
+//! The REST door: one module a noun. Handlers read the request, ask core, stores and sessions, and answer; nothing else.
+
+pub(crate) mod apps;
+pub(crate) mod calls;
+pub(crate) mod health;
+pub(crate) mod installs;
+pub(crate) mod keys;
+pub(crate) mod legacy;
+pub(crate) mod sdk;
+pub(crate) mod session;
+pub(crate) mod settings;
+pub(crate) mod tool_sets;
+pub(crate) mod tools;
+
+use axum::response::Response;
+use http::StatusCode;
+use serde::Serialize;
+use toolyard_protocol::{InvalidName, PackageName};
+
+use crate::error::{Failure, json};
+
+/// What handlers give back.
+pub(crate) type Answer = Result<Response, Failure>;
+
+/// 200 with a body.
+pub(crate) fn ok<T: Serialize>(body: &T) -> Answer {
+    Ok(json(StatusCode::OK, body))
+}
+
+/// 204.
+pub(crate) fn nothing() -> Answer {
+    Ok(axum::response::IntoResponse::into_response(StatusCode::NO_CONTENT))
+}
+
+/// A package name from a path.
+pub(crate) fn package(text: &str) -> Result<PackageName, Failure> {
+    text.parse().map_err(|error: InvalidName| Failure::invalid(error.to_string()))
+}

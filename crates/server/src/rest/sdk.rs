@@ -1,0 +1,195 @@
+//! What apps on the SDK call over HTTP, in the form that it expects: key-value storage, settings, permissions.
+
+use axum::extract::{Path, State};
+use http::{HeaderMap, Method, header};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use toolyard_protocol::{AppSessionId, PackageName, UserId, api::ApiErrorCode, app::DeclaredPermission};
+
+use super::{Answer, ok, package};
+use crate::{
+    auth::{Anybody, Identity, Refusal},
+    body::JsonBody,
+    error::Failure,
+    routes::{Access, Route},
+    state::AppState,
+};
+
+/// Largest value, in bytes of JSON.
+const MAX_VALUE_BYTES: usize = 100 * 1024;
+/// Everything that one app keeps for one user, in bytes.
+const MAX_TOTAL_BYTES: usize = 1024 * 1024;
+/// Longest key.
+const MAX_KEY_BYTES: usize = 256;
+
+pub(crate) fn routes() -> Vec<Route> {
+    const ALL: &str = "/api/sdk/simple-storage/{user}";
+    const ONE: &str = "/api/sdk/simple-storage/{user}/{key}";
+    vec![
+        Route::new(Method::GET, ALL, Access::App, "Everything that the app keeps for the user", read_all)
+            .gives::<Stored>(),
+        Route::new(Method::PUT, ALL, Access::App, "Adds or replaces entries", write)
+            .takes::<Entries>()
+            .gives::<Done>(),
+        Route::new(Method::DELETE, ALL, Access::App, "Removes every entry", remove_all).gives::<Done>(),
+        Route::new(Method::GET, ONE, Access::App, "One entry", read_one).gives::<Stored>(),
+        Route::new(Method::PUT, ONE, Access::App, "Adds or replaces one entry", write_one)
+            .takes::<OneValue>()
+            .gives::<Done>(),
+        Route::new(Method::DELETE, ONE, Access::App, "Removes one entry", remove_one).gives::<Done>(),
+        Route::new(
+            Method::GET,
+            "/appsettings/user/{package}",
+            Access::App,
+            "The user's settings of an app, by the session's id",
+            settings,
+        ),
+        Route::new(
+            Method::GET,
+            "/api/public/permissions/{package}",
+            Access::Public,
+            "The permissions that an app declares",
+            permissions,
+        )
+        .gives::<PermissionsBody>(),
+    ]
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Done {
+    success: bool,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Stored {
+    success: bool,
+    data: Value,
+}
+
+#[derive(Deserialize, schemars::JsonSchema)]
+struct Entries {
+    data: Map<String, Value>,
+}
+
+#[derive(Deserialize, schemars::JsonSchema)]
+struct OneValue {
+    value: Value,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct PermissionsBody {
+    success: bool,
+    package_name: PackageName,
+    permissions: Vec<DeclaredPermission>,
+}
+
+/// Which app keeps what for whom: an app sees its own, for users who installed it.
+async fn whose(state: &AppState, who: &Identity, user: &str) -> Result<(UserId, PackageName), Failure> {
+    let Identity::App(app) = who else {
+        return Err(
+            Refusal::Forbidden("this needs the app's key: `Authorization: Bearer package:key`").into()
+        );
+    };
+    let user: UserId = user.parse().map_err(|error| Failure::invalid(format!("{error}")))?;
+    let installs = state.stores.installs.of(&user).await?;
+    let package = app.head.package();
+    let installed = installs.iter().any(|install| install.package == *package);
+    if installed { Ok((user, package.clone())) } else { Err(Failure::not_found("such user")) }
+}
+
+async fn read_all(State(state): State<AppState>, Anybody(who): Anybody, Path(user): Path<String>) -> Answer {
+    let (user, app) = whose(&state, &who, &user).await?;
+    ok(&Stored { success: true, data: Value::Object(state.stores.data.stored(&user, &app).await?) })
+}
+
+async fn read_one(
+    State(state): State<AppState>,
+    Anybody(who): Anybody,
+    Path((user, key)): Path<(String, String)>,
+) -> Answer {
+    let (user, app) = whose(&state, &who, &user).await?;
+    let data = state.stores.data.stored(&user, &app).await?.remove(&key);
+    ok(&Stored { success: true, data: data.ok_or_else(|| Failure::not_found("such key"))? })
+}
+
+async fn write(
+    State(state): State<AppState>,
+    Anybody(who): Anybody,
+    Path(user): Path<String>,
+    JsonBody(entries): JsonBody<Entries>,
+) -> Answer {
+    let (user, app) = whose(&state, &who, &user).await?;
+    store(&state, &user, &app, entries.data).await
+}
+
+async fn write_one(
+    State(state): State<AppState>,
+    Anybody(who): Anybody,
+    Path((user, key)): Path<(String, String)>,
+    JsonBody(entry): JsonBody<OneValue>,
+) -> Answer {
+    let (user, app) = whose(&state, &who, &user).await?;
+    store(&state, &user, &app, Map::from_iter([(key, entry.value)])).await
+}
+
+async fn store(state: &AppState, user: &UserId, app: &PackageName, entries: Map<String, Value>) -> Answer {
+    let too_large = |what: String| Failure::new(ApiErrorCode::TooLarge, what);
+    for (key, value) in &entries {
+        if key.is_empty() || key.len() > MAX_KEY_BYTES {
+            return Err(Failure::invalid(format!("a key has 1 to {MAX_KEY_BYTES} bytes")));
+        }
+        if value.to_string().len() > MAX_VALUE_BYTES {
+            return Err(too_large(format!("`{key}` is larger than {MAX_VALUE_BYTES} bytes")));
+        }
+    }
+    if !state.stores.data.store(user, app, entries, MAX_TOTAL_BYTES).await? {
+        return Err(too_large(format!(
+            "an app keeps at most {MAX_TOTAL_BYTES} bytes for a user; nothing was stored"
+        )));
+    }
+    ok(&Done { success: true })
+}
+
+async fn remove_all(
+    State(state): State<AppState>,
+    Anybody(who): Anybody,
+    Path(user): Path<String>,
+) -> Answer {
+    let (user, app) = whose(&state, &who, &user).await?;
+    state.stores.data.forget(&user, &app, None).await?;
+    ok(&Done { success: true })
+}
+
+async fn remove_one(
+    State(state): State<AppState>,
+    Anybody(who): Anybody,
+    Path((user, key)): Path<(String, String)>,
+) -> Answer {
+    let (user, app) = whose(&state, &who, &user).await?;
+    state.stores.data.forget(&user, &app, Some(&key)).await?;
+    ok(&Done { success: true })
+}
+
+/// The SDK sends the session's id as its credential; it is unguessable and known to the app alone.
+async fn settings(State(state): State<AppState>, Path(name): Path<String>, headers: HeaderMap) -> Answer {
+    let name = package(&name)?;
+    let bearer = headers.get(header::AUTHORIZATION).and_then(|text| text.to_str().ok());
+    let session =
+        bearer.and_then(|text| text.strip_prefix("Bearer ")).and_then(|id| id.parse::<AppSessionId>().ok());
+    let session = session.ok_or(Refusal::NoCredential)?;
+    let user = state.sessions.user_of(&session, &name);
+    let user =
+        user.ok_or_else(|| Refusal::BadCredential("no running session of this app has that id".to_owned()))?;
+    let record =
+        state.stores.apps.find(&name).await?.ok_or_else(|| Failure::not_found(format_args!("app {name}")))?;
+    ok(&json!({ "success": true, "settings": state.sessions.settings_of(&user, &record).await? }))
+}
+
+async fn permissions(State(state): State<AppState>, Path(name): Path<String>) -> Answer {
+    let name = package(&name)?;
+    let app =
+        state.catalog.app(&name).await?.ok_or_else(|| Failure::not_found(format_args!("app {name}")))?;
+    let permissions = app.head.record.details.permissions.clone();
+    ok(&PermissionsBody { success: true, package_name: name, permissions })
+}

@@ -1,0 +1,238 @@
+//! `/api/tools`: what the user can call, and calling it.
+
+use std::{convert::Infallible, time::Duration};
+
+use axum::{
+    extract::{Query, State},
+    response::{
+        IntoResponse as _, Response, Sse,
+        sse::{Event, KeepAlive},
+    },
+};
+use futures_util::Stream;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use toolyard_core::{Door, Reply, ToolCall, ToolError, executor::Outcome, ports::ProgressSink};
+use toolyard_protocol::{
+    ErrorCode,
+    call::{ExecuteRequest, Progress},
+    error::WireError,
+    result::{RestResult, ToolResult},
+    tool::Category,
+};
+
+use super::Answer;
+use crate::{
+    auth::ActingFor,
+    body::JsonBytes,
+    calls::{self, Running},
+    error::{Failure, call_failed, json},
+    routes::{Access, Route},
+    state::AppState,
+};
+
+/// Progress messages that wait for a slow caller; more are dropped.
+const PROGRESS_QUEUE: usize = 32;
+/// How often a silent event stream says that it is alive.
+pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Documents the body of a call; the door itself reads it raw.
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct ExecuteBody {
+    /// Canonical name or alias.
+    name: String,
+    /// The arguments; missing is the same as empty.
+    arguments: Option<serde_json::Map<String, Value>>,
+}
+
+/// Documents a listing.
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct ListBody {
+    /// MCP tool definitions under their canonical names.
+    tools: Vec<Value>,
+    /// With `hidden=true`: what is not in the list, and why.
+    hidden: Option<Vec<toolyard_protocol::api::HiddenTool>>,
+}
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::new(Method::GET, "/api/tools", Access::Acting, "The tools that this user can call", list)
+            .query(&[
+                ("category", "Only of this category"),
+                ("hidden", "`true` lists hidden tools with reasons as well"),
+            ])
+            .gives::<ListBody>(),
+        Route::new(Method::POST, "/api/tools/execute", Access::Acting, "Calls a tool", execute)
+            .takes::<ExecuteBody>()
+            .gives::<RestResult<'static>>(),
+    ]
+}
+
+#[derive(Deserialize)]
+struct ListQuery {
+    category: Option<String>,
+    hidden: Option<String>,
+}
+
+async fn list(
+    State(state): State<AppState>,
+    who: ActingFor,
+    Query(query): Query<ListQuery>,
+    headers: HeaderMap,
+) -> Answer {
+    let category =
+        query.category.as_deref().map(str::parse::<Category>).transpose().map_err(Failure::invalid)?;
+    let view = state.catalog.view(&who.user, who.scope).await?;
+    let listing = match query.hidden.as_deref() {
+        Some("true" | "1") => view.listing_with_hidden(category),
+        _ => view.listing(category),
+    };
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
+    let unchanged = known
+        .is_some_and(|tags| tags.split(',').any(|tag| tag.trim() == &*listing.etag || tag.trim() == "*"));
+    let mut response = if unchanged {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], listing.body).into_response()
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    if let Ok(etag) = HeaderValue::try_from(&*listing.etag) {
+        headers.insert(header::ETAG, etag);
+    }
+    Ok(response)
+}
+
+async fn execute(
+    State(state): State<AppState>,
+    who: ActingFor,
+    headers: HeaderMap,
+    JsonBytes(body): JsonBytes,
+) -> Response {
+    let call = match read_call(&body) {
+        Ok(call) => call,
+        Err(error) => return call_failed(&error),
+    };
+    if wants_events(&headers) {
+        return execute_with_progress(&state, who, &headers, call).await;
+    }
+    match calls::start(&state, who, Door::Rest, &headers, call, ProgressSink::default()).await {
+        Ok(running) => with_id(&running.id.clone(), answer(&running.outcome().await)),
+        Err(error) => call_failed(&error),
+    }
+}
+
+fn read_call(body: &[u8]) -> Result<ToolCall, ToolError> {
+    let request: ExecuteRequest<'_> = serde_json::from_slice(body).map_err(|error| {
+        let text = format!("The body is not a call: expected {{\"name\", \"arguments\"}}; {error}.");
+        ToolError::new(ErrorCode::InvalidRequest, text)
+    })?;
+    let name = request.name.parse().map_err(|error: toolyard_protocol::InvalidName| {
+        ToolError::new(ErrorCode::InvalidToolName, error.to_string())
+    })?;
+    Ok(ToolCall { name, arguments: request.arguments.map(ToOwned::to_owned) })
+}
+
+fn wants_events(headers: &HeaderMap) -> bool {
+    let accepts = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
+    accepts.is_some_and(|accept| accept.split(',').any(|kind| kind.trim().starts_with("text/event-stream")))
+}
+
+/// The answer to a finished call.
+pub(crate) fn answer(outcome: &Outcome) -> Response {
+    match outcome {
+        Ok(Reply::Done(result)) => match failure_in(result) {
+            Some(error) => call_failed(&error),
+            None => json(StatusCode::OK, &RestResult::done(result)),
+        },
+        Ok(reply) => call_failed(&cannot_wait(reply)),
+        Err(error) => call_failed(error),
+    }
+}
+
+/// A result that says of itself that it is an error.
+fn failure_in(result: &ToolResult) -> Option<ToolError> {
+    result.mcp.parts().is_error.then(|| {
+        let text = result.mcp.all_text();
+        let text = if text.is_empty() { "The tool failed and did not say why.".to_owned() } else { text };
+        ToolError::new(ErrorCode::ExecutionError, text)
+    })
+}
+
+/// REST has one answer a call: a tool that has to wait for somebody cannot be called through it.
+fn cannot_wait(reply: &Reply) -> ToolError {
+    let text = match reply {
+        Reply::AwaitingClient => "This tool runs in the caller's own client; REST cannot run it.",
+        Reply::AwaitingApproval => "This tool needs the user's approval first.",
+        Reply::AwaitingInput { .. } => "This tool asks for more input, which REST cannot give.",
+        Reply::Done(_) => "The tool ran.",
+    };
+    ToolError::new(ErrorCode::Denied, text)
+}
+
+fn with_id(id: &toolyard_protocol::CallId, mut response: Response) -> Response {
+    if let Ok(id) = HeaderValue::try_from(id.as_str()) {
+        response.headers_mut().insert("x-toolyard-call-id", id);
+    }
+    response
+}
+
+/// `event: progress` as it comes, then one `event: result` with the same body as without events.
+async fn execute_with_progress(
+    state: &AppState,
+    who: ActingFor,
+    headers: &HeaderMap,
+    call: ToolCall,
+) -> Response {
+    let (sink, progress) = mpsc::channel(PROGRESS_QUEUE);
+    match calls::start(state, who, Door::Rest, headers, call, ProgressSink::new(sink)).await {
+        Ok(running) => {
+            let id = running.id.clone();
+            let events =
+                Sse::new(events(running, progress)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
+            with_id(&id, events.into_response())
+        }
+        Err(error) => call_failed(&error),
+    }
+}
+
+fn events(
+    running: Running,
+    progress: mpsc::Receiver<Progress>,
+) -> impl Stream<Item = Result<Event, Infallible>> {
+    enum At {
+        Running(Box<(Running, mpsc::Receiver<Progress>)>),
+        Over,
+    }
+    futures_util::stream::unfold(At::Running(Box::new((running, progress))), |at| async {
+        let At::Running(mut at) = at else { return None };
+        // The sink lives in the call, so the queue ends with it.
+        if let Some(step) = at.1.recv().await {
+            let event = Event::default().event("progress").data(to_text(&step));
+            return Some((Ok(event), At::Running(at)));
+        }
+        let outcome = at.0.outcome().await;
+        let event = Event::default().event("result").data(result_text(&outcome));
+        Some((Ok(event), At::Over))
+    })
+}
+
+fn result_text(outcome: &Outcome) -> String {
+    let failed = |error: &ToolError| to_text(&RestResult::failed(WireError::clone(&error.to_wire())));
+    match outcome {
+        Ok(Reply::Done(result)) => match failure_in(result) {
+            Some(error) => failed(&error),
+            None => to_text(&RestResult::done(result)),
+        },
+        Ok(reply) => failed(&cannot_wait(reply)),
+        Err(error) => failed(error),
+    }
+}
+
+fn to_text<T: serde::Serialize>(value: &T) -> String {
+    toolyard_protocol::raw::to_raw(value).get().to_owned()
+}

@@ -1,0 +1,128 @@
+//! Every route, in one table: the router, the OpenAPI document and the test that walks all of them as a stranger are made
+//! from it, so none can be forgotten.
+
+use axum::{
+    Router,
+    handler::Handler,
+    routing::{MethodFilter, MethodRouter, on},
+};
+use http::Method;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use crate::{rest, state::AppState, ws};
+
+/// Who may use a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Everybody.
+    Public,
+    /// Somebody we know.
+    Known,
+    /// A user, or an operator for one.
+    User,
+    /// A user with a session, or an app or operator for one.
+    Acting,
+    /// A developer or operator.
+    Builder,
+    /// The app's developer, an operator, or the app itself.
+    Owner,
+    /// The operator.
+    Operator,
+    /// An app with its key.
+    App,
+    /// A socket; it says who it is by itself.
+    Socket,
+}
+
+/// One route.
+pub struct Route {
+    /// GET, POST …
+    pub method: Method,
+    /// `/api/apps/{package}`
+    pub path: &'static str,
+    /// Who may use it.
+    pub access: Access,
+    /// What it does.
+    pub summary: &'static str,
+    pub(crate) request: Option<fn(&mut SchemaGenerator) -> Schema>,
+    pub(crate) response: Option<fn(&mut SchemaGenerator) -> Schema>,
+    pub(crate) query: &'static [(&'static str, &'static str)],
+    pub(crate) success: u16,
+    pub(crate) deprecated: bool,
+    handler: MethodRouter<AppState>,
+}
+
+impl Route {
+    pub(crate) fn new<H, T>(
+        method: Method,
+        path: &'static str,
+        access: Access,
+        summary: &'static str,
+        handler: H,
+    ) -> Self
+    where
+        H: Handler<T, AppState>,
+        T: 'static,
+    {
+        let filter = MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::GET);
+        Self {
+            method,
+            path,
+            access,
+            summary,
+            request: None,
+            response: None,
+            query: &[],
+            success: 200,
+            deprecated: false,
+            handler: on(filter, handler),
+        }
+    }
+
+    pub(crate) fn takes<T: JsonSchema>(mut self) -> Self {
+        self.request = Some(SchemaGenerator::subschema_for::<T>);
+        self
+    }
+
+    pub(crate) fn gives<T: JsonSchema>(mut self) -> Self {
+        self.response = Some(SchemaGenerator::subschema_for::<T>);
+        self
+    }
+
+    pub(crate) fn query(mut self, query: &'static [(&'static str, &'static str)]) -> Self {
+        self.query = query;
+        self
+    }
+
+    pub(crate) fn success(mut self, status: u16) -> Self {
+        self.success = status;
+        self
+    }
+
+    pub(crate) fn deprecated(mut self) -> Self {
+        self.deprecated = true;
+        self
+    }
+}
+
+/// Every route.
+pub fn table() -> Vec<Route> {
+    let mut routes = Vec::new();
+    routes.extend(rest::tools::routes());
+    routes.extend(rest::calls::routes());
+    routes.extend(rest::apps::routes());
+    routes.extend(rest::tool_sets::routes());
+    routes.extend(rest::keys::routes());
+    routes.extend(rest::installs::routes());
+    routes.extend(rest::settings::routes());
+    routes.extend(rest::session::routes());
+    routes.extend(rest::sdk::routes());
+    routes.extend(rest::legacy::routes());
+    routes.extend(rest::health::routes());
+    routes.extend(ws::routes());
+    routes
+}
+
+pub(crate) fn router() -> Router<AppState> {
+    table().into_iter().fold(Router::new(), |router, route| router.route(route.path, route.handler))
+}

@@ -1,0 +1,148 @@
+//! The root key and what is made of it.
+
+use std::{io::Write as _, path::Path};
+
+use aws_lc_rs::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+use toolyard_core::ports::{Ids, Secrets, Unsealed};
+
+/// The root key is missing, unreadable or malformed.
+#[derive(Debug, thiserror::Error)]
+pub enum RootKeyError {
+    /// Not 64 hex digits.
+    #[error("{0} is not a root key: expected 64 hex digits")]
+    Malformed(String),
+    /// The file cannot be read or made.
+    #[error("root key file {file}: {error}")]
+    File {
+        /// Which file.
+        file: String,
+        /// What the system said.
+        error: std::io::Error,
+    },
+}
+
+/// One root key, or two during a rotation.
+pub struct RootKeys {
+    keys: Vec<[u8; 32]>,
+    seals: Vec<LessSafeKey>,
+    ids: std::sync::Arc<dyn Ids>,
+}
+
+impl RootKeys {
+    /// Keys, the current one first.
+    pub fn new(keys: Vec<[u8; 32]>, ids: std::sync::Arc<dyn Ids>) -> Self {
+        let seal = |root: &[u8; 32]| UnboundKey::new(&CHACHA20_POLY1305, &derive(root, "seal")).ok();
+        let seals = keys.iter().filter_map(seal).map(LessSafeKey::new).collect();
+        Self { keys, seals, ids }
+    }
+
+    /// The key in a file, made where there is none.
+    pub fn in_file(file: &Path, ids: &dyn Ids) -> Result<[u8; 32], RootKeyError> {
+        let failed = |error| RootKeyError::File { file: file.display().to_string(), error };
+        match std::fs::read_to_string(file) {
+            Ok(text) => parse(text.trim(), &file.display().to_string()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let text = ids.secret();
+                if let Some(folder) = file.parent() {
+                    std::fs::create_dir_all(folder).map_err(failed)?;
+                }
+                let mut options = std::fs::OpenOptions::new();
+                options.write(true).create_new(true);
+                #[cfg(unix)]
+                std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+                options.open(file).and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)?;
+                parse(&text, "the new key")
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+}
+
+/// A root key from its text.
+pub fn parse(text: &str, what: &str) -> Result<[u8; 32], RootKeyError> {
+    let bytes = hex::decode(text).ok().and_then(|bytes| bytes.try_into().ok());
+    bytes.ok_or_else(|| RootKeyError::Malformed(what.to_owned()))
+}
+
+/// A subkey for a purpose. The root key is uniform, so one HMAC is a sound derivation.
+fn derive(root: &[u8; 32], purpose: &str) -> [u8; 32] {
+    #[expect(clippy::expect_used, reason = "HMAC is defined for keys of every length")]
+    let mut mac = Hmac::<Sha256>::new_from_slice(root).expect("HMAC takes any key");
+    mac.update(b"toolyard/");
+    mac.update(purpose.as_bytes());
+    mac.finalize().into_bytes().into()
+}
+
+impl Secrets for RootKeys {
+    fn seal(&self, plain: &str) -> Vec<u8> {
+        let mut nonce = [0; NONCE_LEN];
+        self.ids.fill(&mut nonce);
+        let mut sealed = plain.as_bytes().to_vec();
+        let first = self.seals.first();
+        let done = first.map(|key| {
+            key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut sealed)
+        });
+        // Without a key nothing is written: an empty secret opens nowhere.
+        if !matches!(done, Some(Ok(()))) {
+            return Vec::new();
+        }
+        [nonce.as_slice(), &sealed].concat()
+    }
+
+    fn open(&self, sealed: &[u8]) -> Result<String, Unsealed> {
+        let (nonce, sealed) = sealed.split_first_chunk::<NONCE_LEN>().ok_or(Unsealed)?;
+        for key in &self.seals {
+            let mut text = sealed.to_vec();
+            if let Ok(plain) =
+                key.open_in_place(Nonce::assume_unique_for_key(*nonce), Aad::empty(), &mut text)
+            {
+                return String::from_utf8(plain.to_vec()).map_err(|_| Unsealed);
+            }
+        }
+        Err(Unsealed)
+    }
+
+    fn derive(&self, purpose: &str) -> Vec<[u8; 32]> {
+        self.keys.iter().map(|root| derive(root, purpose)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use toolyard_core::ports::SystemIds;
+
+    use super::*;
+
+    #[test]
+    fn seals_and_opens_and_two_keys_open_during_a_rotation() {
+        let old = RootKeys::new(vec![[1; 32]], Arc::new(SystemIds));
+        let both = RootKeys::new(vec![[2; 32], [1; 32]], Arc::new(SystemIds));
+        let new = RootKeys::new(vec![[2; 32]], Arc::new(SystemIds));
+        let sealed = old.seal("secret");
+        assert_ne!(sealed, old.seal("secret"));
+        assert_eq!(both.open(&sealed).unwrap(), "secret");
+        assert_eq!(new.open(&sealed), Err(Unsealed));
+        assert_eq!(new.open(&both.seal("x")).unwrap(), "x");
+        assert_eq!(old.open(b"short"), Err(Unsealed));
+        assert_ne!(old.derive("a"), old.derive("b"));
+    }
+
+    #[test]
+    fn a_key_file_is_made_once_and_only_for_its_owner() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("deep/root.key");
+        let key = RootKeys::in_file(&file, &SystemIds).unwrap();
+        assert_eq!(RootKeys::in_file(&file, &SystemIds).unwrap(), key);
+        #[cfg(unix)]
+        assert_eq!(
+            std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions()) & 0o777,
+            0o600
+        );
+        std::fs::write(&file, "junk").unwrap();
+        assert!(matches!(RootKeys::in_file(&file, &SystemIds), Err(RootKeyError::Malformed(_))));
+    }
+}

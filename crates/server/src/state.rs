@@ -1,0 +1,81 @@
+//! What handlers share.
+
+use std::sync::Arc;
+
+use metrics_exporter_prometheus::PrometheusHandle;
+use toolyard_core::{
+    Catalog, Executor,
+    policy::LocalLimiter,
+    ports::{AppData, Apps, CallLog, Clock, Definitions, Ids, Installs, Secrets, Settings, Signals},
+};
+use toolyard_net::Guard;
+use toolyard_sessions::Sessions;
+use toolyard_store::SqliteStore;
+
+use crate::{
+    auth::{Oidc, Tokens},
+    config::{AuthMode, Config},
+    lifecycle::Lifecycle,
+    telemetry::CallMetrics,
+};
+
+/// What must last, by port. One value implements them all.
+pub struct Stores {
+    /// Apps.
+    pub apps: Arc<dyn Apps>,
+    /// Their tools.
+    pub definitions: Arc<dyn Definitions>,
+    /// Who installed what.
+    pub installs: Arc<dyn Installs>,
+    /// What users switched off.
+    pub settings: Arc<dyn Settings>,
+    /// What apps keep for users.
+    pub data: Arc<dyn AppData>,
+    /// The ledger, to read.
+    pub calls: Arc<dyn CallLog>,
+    /// The store itself, for what is not a port: health, pruning, closing.
+    pub sqlite: Arc<SqliteStore>,
+}
+
+/// What handlers share. Cheap to clone.
+pub type AppState = Arc<Shared>;
+
+/// Everything that handlers need.
+pub struct Shared {
+    /// The configuration as it was loaded.
+    pub config: Config,
+    /// How callers are believed.
+    pub auth_mode: AuthMode,
+    /// What must last.
+    pub stores: Stores,
+    /// Who sees what.
+    pub catalog: Arc<Catalog>,
+    /// The one way to run a tool.
+    pub executor: Arc<Executor>,
+    /// Who is live.
+    pub sessions: Sessions,
+    /// The news that something changed.
+    pub signals: Arc<dyn Signals>,
+    /// Rate limits, to be tidied now and then.
+    pub limiter: Arc<LocalLimiter>,
+    /// Tokens of this server.
+    pub tokens: Tokens,
+    /// Tokens of another issuer.
+    pub oidc: Option<Oidc>,
+    /// The root key's work.
+    pub secrets: Arc<dyn Secrets>,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Unguessable numbers.
+    pub ids: Arc<dyn Ids>,
+    /// What outside addresses may be called.
+    pub guard: Guard,
+    /// What a stop waits for.
+    pub lifecycle: Lifecycle,
+    /// The metrics page.
+    pub metrics: PrometheusHandle,
+    /// The metrics of calls.
+    pub call_metrics: CallMetrics,
+    /// The OpenAPI document, made once.
+    pub openapi: bytes::Bytes,
+}

@@ -1,0 +1,161 @@
+//! Traces: one span a call and one a step, sent by OTLP.
+//!
+//! Spans are made from the finished record, so a call pays nothing for them; only servers with an endpoint make any.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use opentelemetry::{
+    InstrumentationScope, KeyValue, SpanId, TraceFlags, TraceId,
+    trace::{SpanContext, SpanKind, Status, TraceState},
+};
+use opentelemetry_otlp::{SpanExporter, WithExportConfig as _};
+use opentelemetry_sdk::{
+    Resource,
+    trace::{SpanData, SpanEvents, SpanExporter as _, SpanLinks},
+};
+use tokio::sync::broadcast;
+use toolyard_core::ports::{CallRecord, Ids};
+use toolyard_protocol::api::outcome_text;
+
+use crate::lifecycle::Lifecycle;
+
+/// Spans in one message.
+const BATCH: usize = 512;
+/// How long spans wait for company.
+const DELAY: Duration = Duration::from_secs(1);
+
+/// The endpoint cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("telemetry.otlp_url: {0}")]
+pub struct TraceError(String);
+
+/// Sends traces.
+pub struct Traces {
+    exporter: SpanExporter,
+    scope: InstrumentationScope,
+    ids: Arc<dyn Ids>,
+}
+
+impl Traces {
+    /// Traces to an endpoint.
+    pub fn to(url: &str, ids: Arc<dyn Ids>) -> Result<Self, TraceError> {
+        let exporter =
+            SpanExporter::builder().with_http().with_endpoint(url).with_timeout(Duration::from_secs(5));
+        let mut exporter = exporter.build().map_err(|error| TraceError(error.to_string()))?;
+        exporter.set_resource(&Resource::builder().with_service_name("toolyard").build());
+        Ok(Self { exporter, scope: InstrumentationScope::builder("toolyard").build(), ids })
+    }
+
+    /// Sends the spans of every call that ends, until the server stops.
+    pub fn follow(self, mut calls: broadcast::Receiver<Arc<CallRecord>>, lifecycle: &Lifecycle) {
+        let stopping = lifecycle.stopping.clone();
+        lifecycle.spawn(async move {
+            let (mut spans, mut ticks) = (Vec::new(), tokio::time::interval(DELAY));
+            loop {
+                let stop = tokio::select! {
+                    ended = calls.recv() => match ended {
+                        Ok(call) => {
+                            spans.extend(self.spans_of(&call));
+                            if spans.len() < BATCH {
+                                continue;
+                            }
+                            false
+                        }
+                        Err(broadcast::error::RecvError::Lagged(missed)) => {
+                            tracing::warn!(missed, "calls ended faster than their traces could be made");
+                            continue;
+                        }
+                        Err(broadcast::error::RecvError::Closed) => true,
+                    },
+                    _ = ticks.tick() => false,
+                    () = stopping.cancelled() => true,
+                };
+                if !spans.is_empty()
+                    && let Err(error) = self.exporter.export(std::mem::take(&mut spans)).await
+                {
+                    tracing::warn!(%error, "traces could not be sent");
+                }
+                if stop {
+                    return;
+                }
+            }
+        });
+    }
+
+    fn spans_of(&self, call: &CallRecord) -> Vec<SpanData> {
+        let start = SystemTime::from(call.started_at);
+        let whole = self.span(
+            call,
+            call.trace.span_id,
+            call.trace.parent.unwrap_or(0),
+            call.tool.to_string(),
+            start,
+            call.duration_us,
+        );
+        let steps = &call.steps;
+        let steps = [
+            ("find", steps.find),
+            ("validate", steps.validate),
+            ("authorize", steps.authorize),
+            ("make ready", steps.ready),
+            ("invoke", steps.invoke),
+            ("check output", steps.check),
+        ];
+        let mut spans = vec![whole];
+        let mut at = start;
+        for (name, us) in steps {
+            spans.push(self.span(call, self.ids.number(), call.trace.span_id, name.to_owned(), at, us));
+            at += Duration::from_micros(us);
+        }
+        spans
+    }
+
+    fn span(
+        &self,
+        call: &CallRecord,
+        id: u64,
+        parent: u64,
+        name: String,
+        start: SystemTime,
+        us: u64,
+    ) -> SpanData {
+        let is_call = id == call.trace.span_id;
+        let context = SpanContext::new(
+            TraceId::from_bytes(call.trace.trace_id.to_be_bytes()),
+            SpanId::from_bytes(id.to_be_bytes()),
+            TraceFlags::SAMPLED,
+            false,
+            TraceState::default(),
+        );
+        let attributes = if is_call {
+            vec![
+                KeyValue::new("toolyard.call.id", call.id.to_string()),
+                KeyValue::new("toolyard.door", call.door.as_str()),
+                KeyValue::new("toolyard.outcome", outcome_text(call.error)),
+            ]
+        } else {
+            Vec::new()
+        };
+        SpanData {
+            span_context: context,
+            parent_span_id: SpanId::from_bytes(parent.to_be_bytes()),
+            parent_span_is_remote: is_call,
+            span_kind: if is_call { SpanKind::Server } else { SpanKind::Internal },
+            name: name.into(),
+            start_time: start,
+            end_time: start + Duration::from_micros(us),
+            attributes,
+            dropped_attributes_count: 0,
+            events: SpanEvents::default(),
+            links: SpanLinks::default(),
+            status: match call.error.filter(|_| is_call) {
+                Some(code) => Status::error(code.as_str()),
+                None => Status::Unset,
+            },
+            instrumentation_scope: self.scope.clone(),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Metrics, as Prometheus reads them.
+
+use metrics::{Counter, Gauge, Histogram, Key, KeyName, Label, Level, Metadata, Recorder as _, Unit};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
+use toolyard_core::{ToolError, executor::Outcome};
+use toolyard_protocol::ErrorCode;
+
+/// Bounds of the time buckets, in seconds.
+const SECONDS: [f64; 12] = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
+
+/// A recorder of this server and its page. Not global: servers in one process do not mix.
+pub fn recorder() -> (PrometheusRecorder, PrometheusHandle) {
+    let builder = PrometheusBuilder::new();
+    let builder = match builder.set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS) {
+        Ok(builder) => builder,
+        Err(_no_buckets) => PrometheusBuilder::new(),
+    };
+    let recorder = builder.build_recorder();
+    let handle = recorder.handle();
+    (recorder, handle)
+}
+
+/// The metrics of calls, looked up once.
+pub struct CallMetrics {
+    ok: Counter,
+    failed: Vec<Counter>,
+    seconds: Histogram,
+    in_flight: Gauge,
+    users: Gauge,
+    _recorder: PrometheusRecorder,
+}
+
+impl CallMetrics {
+    /// Registers them.
+    pub fn new(recorder: PrometheusRecorder) -> Self {
+        let metadata = Metadata::new("toolyard", Level::INFO, None);
+        let describe =
+            |name: &'static str, unit, text: &'static str| (KeyName::from_const_str(name), unit, text.into());
+        let (name, unit, text) = describe("toolyard_calls_total", None, "Calls that ended, by outcome");
+        recorder.describe_counter(name, unit, text);
+        let (name, unit, text) =
+            describe("toolyard_call_seconds", Some(Unit::Seconds), "How long calls took");
+        recorder.describe_histogram(name, unit, text);
+        let (name, unit, text) = describe("toolyard_calls_in_flight", None, "Calls under way");
+        recorder.describe_gauge(name, unit, text);
+        let (name, unit, text) = describe("toolyard_users_live", None, "Users with a session");
+        recorder.describe_gauge(name, unit, text);
+        let counter = |outcome: &'static str| {
+            let key = Key::from_parts("toolyard_calls_total", vec![Label::new("outcome", outcome)]);
+            recorder.register_counter(&key, &metadata)
+        };
+        Self {
+            ok: counter("OK"),
+            failed: ErrorCode::ALL.iter().map(|code| counter(code.as_str())).collect(),
+            seconds: recorder.register_histogram(&Key::from_name("toolyard_call_seconds"), &metadata),
+            in_flight: recorder.register_gauge(&Key::from_name("toolyard_calls_in_flight"), &metadata),
+            users: recorder.register_gauge(&Key::from_name("toolyard_users_live"), &metadata),
+            _recorder: recorder,
+        }
+    }
+
+    /// One call ended.
+    pub(crate) fn ended(&self, outcome: &Outcome, seconds: f64) {
+        match outcome {
+            Ok(_) => self.ok.increment(1),
+            Err(ToolError { code, .. }) => {
+                let place = ErrorCode::ALL.iter().position(|known| known == code);
+                if let Some(counter) = place.and_then(|place| self.failed.get(place)) {
+                    counter.increment(1);
+                }
+            }
+        }
+        self.seconds.record(seconds);
+    }
+
+    /// What is read when the page is asked for.
+    #[expect(clippy::cast_precision_loss, reason = "nobody has 2^52 users")]
+    pub(crate) fn set_gauges(&self, in_flight: usize, users: usize) {
+        self.in_flight.set(in_flight as f64);
+        self.users.set(users as f64);
+    }
+}

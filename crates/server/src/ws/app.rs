@@ -1,0 +1,68 @@
+//! `/app-ws`: an app connects after its webhook and says who it is in its first message.
+
+use std::time::Duration;
+
+use axum::{
+    extract::{State, WebSocketUpgrade, ws::WebSocket},
+    response::Response,
+};
+use http::HeaderMap;
+use tokio::time::timeout;
+use toolyard_protocol::session::FromApp;
+use toolyard_sessions::{AppIntroduction, Refused};
+
+use super::pump::{Incoming, Pump, bounded};
+use crate::state::AppState;
+
+/// How long a socket may stay silent before its first message.
+const INTRODUCTION: Duration = Duration::from_secs(10);
+
+pub(super) async fn upgrade(
+    State(state): State<AppState>,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let tasks = state.lifecycle.tasks.clone();
+    bounded(upgrade, &state).on_upgrade(move |socket| tasks.track_future(run(state, headers, socket)))
+}
+
+async fn run(state: AppState, headers: HeaderMap, socket: WebSocket) {
+    let outbox = state.sessions.app_outbox();
+    let mut pump = Pump::new(socket, outbox.clone(), &state);
+    let Ok(Some(Incoming::Text(first))) = timeout(INTRODUCTION, pump.next()).await else { return };
+    let Some(who) = introduction(&first, &headers) else {
+        return pump.refuse(None, 1008, "expected tpa_connection_init").await;
+    };
+    let app = match state.sessions.attach_app(who, &outbox).await {
+        Ok(app) => app,
+        Err(Refused { message, code, reason }) => return pump.refuse(message, code, reason).await,
+    };
+    while let Some(message) = pump.next().await {
+        if let Incoming::Text(text) = message {
+            app.receive(&text);
+        }
+    }
+}
+
+/// By its first message; SDK 3 names user, app and key in headers.
+fn introduction(first: &str, headers: &HeaderMap) -> Option<AppIntroduction> {
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let user = header("x-user-id").and_then(|user| user.parse().ok());
+    match FromApp::read(first).ok()? {
+        FromApp::ConnectionInit(init) => Some(AppIntroduction {
+            session: init.session_id,
+            user,
+            package: Some(init.package_name),
+            api_key: init.api_key.expose().to_owned(),
+            reconnects: false,
+        }),
+        FromApp::Reconnect(again) => Some(AppIntroduction {
+            session: Some(again.session_id),
+            user,
+            package: header("x-package-name").and_then(|name| name.parse().ok()),
+            api_key: header("x-api-key").unwrap_or_default().to_owned(),
+            reconnects: true,
+        }),
+        _ => None,
+    }
+}

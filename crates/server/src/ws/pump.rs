@@ -1,0 +1,106 @@
+//! Frames in both directions, heartbeats, and an end to everything.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::extract::{
+    WebSocketUpgrade,
+    ws::{CloseFrame, Message, WebSocket},
+};
+use bytes::Bytes;
+use tokio::time::{Instant, timeout};
+use toolyard_sessions::{Frame, Outbox};
+
+use crate::state::AppState;
+
+/// How long one frame may take to be written; a peer that takes longer is gone.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Heartbeats without a sign of life before a socket counts as gone.
+const MISSED_BEATS: u32 = 3;
+/// Small, because most sockets are idle; larger messages take what they need.
+const BUFFER_BYTES: usize = 4 * 1024;
+
+/// Bounds of every socket.
+pub(super) fn bounded(upgrade: WebSocketUpgrade, state: &AppState) -> WebSocketUpgrade {
+    let largest = state.config.server.socket_message_bytes;
+    upgrade
+        .read_buffer_size(BUFFER_BYTES)
+        .write_buffer_size(0)
+        .max_write_buffer_size(largest.saturating_mul(2))
+        .max_message_size(largest)
+        .max_frame_size(largest)
+}
+
+/// What came in.
+pub(super) enum Incoming {
+    Text(String),
+    Binary(Bytes),
+}
+
+/// One socket with its queue.
+pub(super) struct Pump {
+    socket: WebSocket,
+    outbox: Arc<Outbox>,
+    beat: Duration,
+    last_sign: Instant,
+    next_beat: Instant,
+}
+
+impl Pump {
+    pub(super) fn new(socket: WebSocket, outbox: Arc<Outbox>, state: &AppState) -> Self {
+        let (beat, now) = (Duration::from_secs(state.config.server.heartbeat_s), Instant::now());
+        Self { socket, outbox, beat, last_sign: now, next_beat: now + beat }
+    }
+
+    /// The next message. Meanwhile what is queued goes out and heartbeats are kept. None when the socket is over.
+    pub(super) async fn next(&mut self) -> Option<Incoming> {
+        loop {
+            tokio::select! {
+                frame = self.outbox.next() => self.write(frame).await?,
+                message = self.socket.recv() => {
+                    self.last_sign = Instant::now();
+                    match message? {
+                        Ok(Message::Text(text)) => return Some(Incoming::Text(text.as_str().to_owned())),
+                        Ok(Message::Binary(bytes)) => return Some(Incoming::Binary(bytes)),
+                        Ok(Message::Ping(_) | Message::Pong(_)) => {}
+                        Ok(Message::Close(_)) | Err(_) => return None,
+                    }
+                }
+                () = tokio::time::sleep_until(self.next_beat) => {
+                    if self.last_sign.elapsed() > self.beat * MISSED_BEATS {
+                        return None;
+                    }
+                    self.next_beat = Instant::now() + self.beat;
+                    self.send(Message::Ping(Bytes::new())).await?;
+                }
+            }
+        }
+    }
+
+    /// Ends the socket with a code, after one last message.
+    pub(super) async fn refuse(mut self, message: Option<String>, code: u16, reason: &'static str) {
+        if let Some(message) = message
+            && self.send(Message::Text(message.into())).await.is_none()
+        {
+            return;
+        }
+        self.write(Frame::Close { code, reason }).await;
+    }
+
+    async fn write(&mut self, frame: Frame) -> Option<()> {
+        match frame {
+            Frame::Text(text) => self.send(Message::Text(text.into())).await,
+            Frame::Binary(bytes) => self.send(Message::Binary(bytes)).await,
+            Frame::Close { code, reason } => {
+                self.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await?;
+                // The other side answers with its own close; wait for that, not for ever.
+                let _ = timeout(WRITE_TIMEOUT, async { while let Some(Ok(_)) = self.socket.recv().await {} })
+                    .await;
+                None
+            }
+        }
+    }
+
+    async fn send(&mut self, message: Message) -> Option<()> {
+        timeout(WRITE_TIMEOUT, self.socket.send(message)).await.ok()?.ok()
+    }
+}

@@ -1,0 +1,168 @@
+//! What a user sees, and why not.
+
+use serde_json::{Value, json};
+use toolyard_testkit::FakeApp;
+
+use crate::platform::{ECHO, Platform, echo_tool};
+
+async fn app_with(p: &Platform, package: &str, body: Value) -> FakeApp {
+    let app = FakeApp::start(package).await;
+    let mut body = body;
+    body["packageName"] = package.into();
+    if body["tools"].is_null() {
+        body["tools"] = json!([echo_tool()]);
+    }
+    p.register(&app, body).await;
+    p.user("ada").put(&format!("/api/installs/{package}"), &json!({})).await.expect(204);
+    p.clock.advance(1);
+    app
+}
+
+#[tokio::test]
+async fn the_list_has_the_definitions_as_they_came_under_their_canonical_names() {
+    let p = Platform::start().await;
+    let tool = r#"{"name":"echo","title":"Echo","inputSchema":{"type":"object","$comment":"kept"},"icons":[{"src":"data:,"}],"_meta":{"x":[1, 2]}}"#;
+    let raw = format!(r#"{{"packageName":"{ECHO}","tools":[{tool}]}}"#);
+    p.nobody().send(http::Method::POST, "/api/apps", Some(raw)).await.expect(201);
+    p.user("ada").put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
+    let _device = p.device("ada").await;
+    let list = p.user("ada").get("/api/tools").await.expect(200);
+    assert_eq!(
+        list.text,
+        format!(r#"{{"tools":[{}]}}"#, tool.replace(r#""echo""#, r#""com.example.echo:echo""#))
+    );
+}
+
+#[tokio::test]
+async fn no_user_and_no_session_answer_in_the_old_form() {
+    let p = Platform::start().await;
+    assert_eq!(
+        p.nobody().get("/api/tools").await.expect(401).text,
+        r#"{"error":"Missing X-User-Id header"}"#
+    );
+    assert_eq!(
+        p.user("ada").get("/api/tools").await.expect(401).text,
+        r#"{"error":"No active session for user"}"#
+    );
+    let execute = p.user("ada").call("com.a:b", json!({})).await.expect(401);
+    assert_eq!(execute.text, r#"{"error":"No active session for user"}"#);
+}
+
+#[tokio::test]
+async fn a_device_swap_changes_the_list_and_says_why() {
+    let p = Platform::start().await;
+    let camera = json!([{ "type": "CAMERA", "level": "REQUIRED" }]);
+    let _photo = app_with(&p, "com.example.photo", json!({ "hardwareRequirements": camera })).await;
+    let _echo = app_with(&p, ECHO, json!({})).await;
+    let mut device = p.device("ada").await;
+    let both = ["com.example.photo:echo", "com.example.echo:echo"];
+    assert_eq!(p.user("ada").tools().await, both, "an unknown device filters nothing");
+    device.wears("Even Realities G1").await;
+    assert_eq!(p.user("ada").tools().await, [both[1]]);
+    let hidden = p.user("ada").get("/api/tools?hidden=true").await.json();
+    assert_eq!(
+        hidden["hidden"],
+        json!([{ "name": both[0], "reason": "needs a camera; Even Realities G1 has none" }])
+    );
+    let call = p.user("ada").call(both[0], json!({ "text": "x" })).await.expect(404);
+    assert_eq!(call.code(), "TOOL_NOT_FOUND");
+    device.wears("Mentra Live").await;
+    assert_eq!(p.user("ada").tools().await, both);
+    device.say(json!({ "type": "glasses_connection_state", "status": "DISCONNECTED" })).await;
+    device
+        .say(json!({ "type": "device_profile", "modelName": "Mine", "capabilities": { "hasDisplay": true } }))
+        .await;
+    device.wears("Even Realities G2").await;
+    assert_eq!(p.user("ada").tools().await, [both[1]]);
+}
+
+#[tokio::test]
+async fn every_change_shows_at_once() {
+    let p = Platform::start().await;
+    let _echo = app_with(&p, ECHO, json!({})).await;
+    let _device = p.device("ada").await;
+    let ada = p.user("ada");
+    assert_eq!(ada.tools().await, ["com.example.echo:echo"]);
+
+    ada.put("/api/settings/tools/com.example.echo:echo", &json!({ "enabled": false })).await.expect(204);
+    assert!(ada.tools().await.is_empty());
+    let hidden = ada.get("/api/tools?hidden=true").await.json();
+    assert_eq!(hidden["hidden"][0]["reason"], "switched off by the user");
+    assert_eq!(p.call_echo().await.expect(404).code(), "TOOL_NOT_FOUND");
+    assert_eq!(
+        ada.get("/api/settings/tools").await.json(),
+        json!({ "tools": [{ "name": "com.example.echo:echo", "enabled": false }] })
+    );
+    ada.put("/api/settings/tools/com.example.echo:echo", &json!({ "enabled": true })).await.expect(204);
+    assert_eq!(ada.tools().await.len(), 1);
+
+    let mut second = echo_tool();
+    second["name"] = "second".into();
+    p.nobody()
+        .post(&format!("/api/apps/{ECHO}/tools"), &json!({ "tools": [second, echo_tool()] }))
+        .await
+        .expect(200);
+    assert_eq!(
+        ada.tools().await,
+        ["com.example.echo:second", "com.example.echo:echo"],
+        "the order of the definition"
+    );
+
+    ada.delete(&format!("/api/installs/{ECHO}")).await.expect(204);
+    assert!(ada.tools().await.is_empty());
+    ada.put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
+    assert_eq!(ada.tools().await.len(), 2);
+    p.nobody().delete(&format!("/api/apps/{ECHO}")).await.expect(204);
+    assert!(ada.tools().await.is_empty());
+}
+
+#[tokio::test]
+async fn categories_and_etags() {
+    let p = Platform::start().await;
+    let mut media = echo_tool();
+    media["name"] = "play".into();
+    media["mentraExtensions"] = json!({ "category": "media" });
+    let _echo = app_with(&p, ECHO, json!({ "tools": [echo_tool(), media] })).await;
+    let _device = p.device("ada").await;
+    let names =
+        |list: Value| list["tools"].as_array().unwrap().iter().map(|t| t["name"].clone()).collect::<Vec<_>>();
+    assert_eq!(names(p.user("ada").get("/api/tools?category=media").await.json()), ["com.example.echo:play"]);
+    assert_eq!(names(p.user("ada").get("/api/tools?category=other").await.json()), ["com.example.echo:echo"]);
+    p.user("ada").get("/api/tools?category=fun").await.expect(400);
+
+    let first = p.user("ada").get("/api/tools").await.expect(200);
+    let tag = first.header("etag").to_owned();
+    let again = p.user("ada").header("if-none-match", &tag).get("/api/tools").await.expect(304);
+    assert_eq!((again.text.as_str(), again.header("etag")), ("", tag.as_str()));
+    p.user("ada").delete(&format!("/api/installs/{ECHO}")).await.expect(204);
+    let changed = p.user("ada").header("if-none-match", &tag).get("/api/tools").await.expect(200);
+    assert_ne!(changed.header("etag"), tag);
+}
+
+#[tokio::test]
+async fn the_earlier_install_keeps_a_clashing_alias() {
+    let p = Platform::start().await;
+    // Two packages whose hashed aliases differ, and one tool whose alias is taken by nobody.
+    let _a = app_with(&p, "com.ex-app", json!({})).await;
+    let _b = app_with(&p, "com.ex.app", json!({})).await;
+    let _device = p.device("ada").await;
+    assert_eq!(p.user("ada").tools().await.len(), 2);
+    for name in ["com_ex_app__echo", "com.ex.app:echo"] {
+        p.user("ada").call(name, json!({ "text": "x" })).await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn a_thousand_tools_are_listed() {
+    let p = Platform::start().await;
+    let tools: Vec<_> = (0..1_000)
+        .map(|i| {
+            let mut tool = echo_tool();
+            tool["name"] = format!("tool_{i}").into();
+            tool
+        })
+        .collect();
+    let _echo = app_with(&p, ECHO, json!({ "tools": tools })).await;
+    let _device = p.device("ada").await;
+    assert_eq!(p.user("ada").tools().await.len(), 1_000);
+}

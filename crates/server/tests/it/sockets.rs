@@ -1,0 +1,257 @@
+//! The sockets of apps: losing them, coming back, two at once, and what goes over them.
+
+use serde_json::json;
+use toolyard_testkit::{Act, OnWebhook};
+
+use crate::platform::{ECHO, Platform};
+
+fn session_app() -> serde_json::Value {
+    json!({ "kind": "session", "permissions": [{ "type": "ALL" }] })
+}
+
+fn app_ws(p: &Platform) -> String {
+    p.url.replace("http", "ws") + "/app-ws"
+}
+
+#[tokio::test]
+async fn a_lost_app_comes_back_by_itself_and_a_call_waits_for_it() {
+    let p = Platform::start().await;
+    let (app, _device) = p.echo_like(session_app()).await;
+    p.call_echo().await.expect(200);
+    let session = app.session().await;
+    let id = session.session.clone();
+    session.vanish();
+    // The call meets the gap and waits; the app comes back under its old session.
+    let url = app_ws(&p);
+    let (answer, mut back) = tokio::join!(p.call_echo(), app.dial(&url, &id));
+    answer.expect(200);
+    assert!(back.hear("tpa_connection_ack").await.is_some());
+    assert_eq!(app.seen("/webhook").len(), 1, "no new start");
+}
+
+#[tokio::test]
+async fn a_woken_app_that_does_not_come_back_is_over_and_can_be_woken_again() {
+    let p = Platform::with(|config| config.sessions.reconnect_window_ms = 50).await;
+    let (app, mut device) = p.echo_like(session_app()).await;
+    p.call_echo().await.expect(200);
+    app.session().await.vanish();
+    assert_eq!(device.hear("app_stopped").await.unwrap()["packageName"], ECHO);
+    p.call_echo().await.expect(200);
+    assert_eq!(app.seen("/webhook").len(), 2);
+}
+
+#[tokio::test]
+async fn an_opened_app_that_does_not_come_back_is_asked_again() {
+    let p = Platform::with(|config| config.sessions.reconnect_window_ms = 50).await;
+    let (app, _device) = p.echo_like(session_app()).await;
+    p.user("ada").post(&format!("/api/session/apps/{ECHO}/start"), &json!({})).await.expect(204);
+    app.session().await.vanish();
+    let again = app.session().await;
+    assert_eq!(app.seen("/webhook").len(), 2);
+    assert_eq!(app.seen("/webhook")[0].body["sessionId"], json!(again.session));
+}
+
+#[tokio::test]
+async fn an_app_that_let_go_is_not_asked_again() {
+    let p = Platform::with(|config| config.sessions.reconnect_window_ms = 60_000).await;
+    let (app, mut device) = p.echo_like(session_app()).await;
+    p.user("ada").post(&format!("/api/session/apps/{ECHO}/start"), &json!({})).await.expect(204);
+    let session = app.session().await;
+    session.say(json!({ "type": "ownership_release", "reason": "clean_shutdown" })).await;
+    session
+        .say(json!({ "type": "display_event", "layout": { "layoutType": "text_wall", "text": "bye" } }))
+        .await;
+    assert_eq!(device.sees().await, "bye");
+    session.vanish();
+    assert_eq!(device.hear("app_stopped").await.unwrap()["packageName"], ECHO);
+    assert_eq!(app.seen("/webhook").len(), 1);
+}
+
+#[tokio::test]
+async fn of_two_sockets_the_later_one_counts_and_the_end_of_the_first_changes_nothing() {
+    let p = Platform::start().await;
+    let (app, mut device) = p.echo_like(session_app()).await;
+    p.call_echo().await.expect(200);
+    let first = app.session().await;
+    let mut second = app.dial(&app_ws(&p), &first.session).await;
+    assert!(second.hear("tpa_connection_ack").await.is_some());
+    first.vanish();
+    second
+        .say(json!({ "type": "display_event", "layout": { "layoutType": "text_wall", "text": "second" } }))
+        .await;
+    assert_eq!(device.sees().await, "second");
+    p.call_echo().await.expect(200);
+    assert_eq!(p.user("ada").get("/api/session").await.json()["apps"][0]["state"], "RUNNING");
+    assert_eq!(app.seen("/webhook").len(), 1);
+}
+
+#[tokio::test]
+async fn an_app_that_nobody_asked_is_told_to_let_go() {
+    let p = Platform::start().await;
+    let (app, _device) = p.echo_like(session_app()).await;
+    assert_eq!(app.dial(&app_ws(&p), "never-handed-out").await.closed().await, Some(1000));
+}
+
+#[tokio::test]
+async fn another_app_cannot_take_a_session() {
+    let p = Platform::start().await;
+    let (app, _device) = p.echo_like(session_app()).await;
+    p.call_echo().await.expect(200);
+    let session = app.session().await;
+    let thief = toolyard_testkit::FakeApp::start("com.example.thief").await;
+    p.register(&thief, json!({ "packageName": "com.example.thief" })).await;
+    assert_eq!(thief.dial(&app_ws(&p), &session.session).await.closed().await, Some(1008));
+    assert_eq!(p.user("ada").get("/api/session").await.json()["apps"][0]["state"], "RUNNING");
+}
+
+#[tokio::test]
+async fn subscriptions_are_replaced_and_an_early_empty_list_is_ignored() {
+    let p = Platform::start().await;
+    let (app, mut device) = p.echo_like(session_app()).await;
+    p.user("ada").post(&format!("/api/session/apps/{ECHO}/start"), &json!({})).await.expect(204);
+    let mut session = app.session().await;
+    for list in [json!(["button_press", "transcription:auto"]), json!([])] {
+        session.say(json!({ "type": "subscription_update", "subscriptions": list })).await;
+    }
+    session.say(json!({ "type": "no_such_message" })).await;
+    session.say(json!({ "type": "subscription_update", "subscriptions": 5 })).await;
+    session
+        .say(json!({ "type": "display_event", "layout": { "layoutType": "text_wall", "text": "ready" } }))
+        .await;
+    assert_eq!(device.sees().await, "ready", "nothing of that was fatal");
+    device
+        .say(json!({ "type": "local_transcription", "text": "hallo", "transcribeLanguage": "de-DE" }))
+        .await;
+    let heard = session.hear("data_stream").await.unwrap();
+    assert_eq!(
+        (&heard["streamType"], &heard["data"]["transcribeLanguage"]),
+        (&json!("transcription:auto"), &json!("de-DE"))
+    );
+}
+
+#[tokio::test]
+async fn sound_goes_to_whoever_listens() {
+    let p = Platform::start().await;
+    let (app, mut device) = p.echo_like(session_app()).await;
+    p.user("ada").post(&format!("/api/session/apps/{ECHO}/start"), &json!({})).await.expect(204);
+    let mut session = app.session().await;
+    session.say(json!({ "type": "subscription_update", "subscriptions": ["audio_chunk"] })).await;
+    device.hear("microphone_state_change").await.unwrap();
+    device.send_sound(&[1, 2, 3]).await;
+    loop {
+        if let tokio_tungstenite::tungstenite::Message::Binary(sound) = session.incoming.recv().await.unwrap()
+        {
+            assert_eq!(&sound[..], [1, 2, 3]);
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn sounds_to_play_go_to_the_device_with_the_words_and_the_answer_comes_back() {
+    let p = Platform::start().await;
+    let (app, mut device) = p.echo_like(session_app()).await;
+    p.call_echo().await.expect(200);
+    let mut session = app.session().await;
+    let address = p.url.replace("http", "https") + "/api/tts?text=buy+milk";
+    let request = json!({ "type": "audio_play_request", "requestId": "r1", "audioUrl": address, "volume": 1,
+        "stopOtherAudio": true, "trackId": 2 });
+    session.say(request).await;
+    let play = device.hear("audio_play_request").await.unwrap();
+    assert_eq!((&play["text"], &play["packageName"]), (&json!("buy milk"), &json!(ECHO)));
+    assert_eq!(play["audioUrl"], json!(p.url.clone() + "/api/tts?text=buy+milk"));
+    device
+        .say(json!({ "type": "audio_play_response", "requestId": "r1", "success": true, "duration": 1200 }))
+        .await;
+    assert_eq!(session.hear("audio_play_response").await.unwrap()["duration"], 1200);
+}
+
+#[tokio::test]
+async fn without_a_device_a_sound_fails_at_once() {
+    let p = Platform::start().await;
+    let (app, device) = p.echo_like(session_app()).await;
+    p.call_echo().await.expect(200);
+    drop(device);
+    let mut session = app.session().await;
+    while p.user("ada").get("/api/session").await.json()["deviceConnected"] == true {}
+    session
+        .say(
+            json!({ "type": "audio_play_request", "requestId": "r1", "audioUrl": "https://x.example/a.mp3" }),
+        )
+        .await;
+    let answer = session.hear("audio_play_response").await.unwrap();
+    assert_eq!((&answer["success"], &answer["requestId"]), (&json!(false), &json!("r1")));
+}
+
+#[tokio::test]
+async fn requests_to_the_device_name_the_app_and_a_location_comes_back_to_who_asked() {
+    let p = Platform::start().await;
+    let (app, mut device) = p.echo_like(session_app()).await;
+    p.call_echo().await.expect(200);
+    let mut session = app.session().await;
+    session.say(json!({ "type": "photo_request", "requestId": "p1", "size": "small" })).await;
+    let photo = device.hear("photo_request").await.unwrap();
+    assert_eq!(
+        (&photo["requestId"], &photo["size"], &photo["packageName"]),
+        (&json!("p1"), &json!("small"), &json!(ECHO))
+    );
+    session.say(json!({ "type": "location_poll_request", "correlationId": "c1", "accuracy": "high" })).await;
+    assert_eq!(device.hear("request_single_location").await.unwrap()["correlationId"], "c1");
+    device.say(json!({ "type": "location_update", "lat": 1.0, "lng": 2.0, "correlationId": "c1" })).await;
+    let place = session.hear("data_stream").await.unwrap();
+    assert_eq!((&place["streamType"], &place["data"]["lat"]), (&json!("location_update"), &json!(1.0)));
+}
+
+#[tokio::test]
+async fn a_socket_that_closes_during_a_call_does_not_end_the_call() {
+    let p = Platform::start().await;
+    let (app, _device) = p.echo_like(session_app()).await;
+    p.call_echo().await.expect(200);
+    app.acts(Act::Lines(vec![json!({ "type": "result", "success": true, "content": "late" })]));
+    let (answer, ()) = tokio::join!(p.call_echo(), async {
+        app.wait_seen("/tool", 2).await;
+        app.session().await.vanish();
+        app.let_line_through();
+    });
+    assert_eq!(answer.expect(200).json()["content"], "late");
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_large_ends_the_socket() {
+    let p = Platform::with(|config| config.server.socket_message_bytes = 10_000).await;
+    let (app, mut device) = p.echo_like(session_app()).await;
+    p.call_echo().await.expect(200);
+    let session = app.session().await;
+    app.on_webhook(OnWebhook::Ignore);
+    let huge = json!({ "type": "display_event", "layout": { "layoutType": "text_wall", "text": "x".repeat(20_000) } });
+    session.say(huge).await;
+    while p.user("ada").get("/api/session").await.json()["apps"][0]["state"] != "LOST" {}
+    device.say(json!({ "type": "ping" })).await;
+    assert!(device.hear("pong").await.is_some());
+}
+
+#[tokio::test]
+async fn settings_reach_the_running_app() {
+    let p = Platform::start().await;
+    let settings = json!([{ "type": "toggle", "key": "loud", "label": "Loud", "defaultValue": false }]);
+    let (app, _device) = p.echo_like(json!({ "kind": "session", "settings": settings })).await;
+    p.call_echo().await.expect(200);
+    let mut session = app.session().await;
+    let ack = session.hear("tpa_connection_ack").await.unwrap();
+    assert_eq!(ack["settings"][0]["value"], false);
+    let path = format!("/api/settings/apps/{ECHO}");
+    let changed = p.user("ada").put(&path, &json!({ "loud": true })).await.expect(200).json();
+    assert_eq!(changed["settings"][0]["value"], true);
+    let update = session.hear("settings_update").await.unwrap();
+    assert_eq!(
+        (&update["settings"][0]["key"], &update["settings"][0]["value"]),
+        (&json!("loud"), &json!(true))
+    );
+    assert_eq!(p.user("ada").get(&path).await.json()["settings"][0]["value"], true);
+    p.user("ada").put(&path, &json!({ "loudness": true })).await.expect(400);
+
+    let fetched =
+        p.bearer(&session.session).get(&format!("/appsettings/user/{ECHO}")).await.expect(200).json();
+    assert_eq!((&fetched["success"], &fetched["settings"][0]["value"]), (&json!(true), &json!(true)));
+    p.bearer("nonsense").get(&format!("/appsettings/user/{ECHO}")).await.expect(401);
+}

@@ -1,0 +1,84 @@
+//! Stopping and coming back: calls finish, apps are told to return, and return.
+
+use serde_json::json;
+use toolyard_testkit::Act;
+
+use crate::platform::{ECHO, Platform};
+
+#[tokio::test]
+async fn a_stop_lets_calls_finish_and_takes_no_new_ones() {
+    let p = Platform::start().await;
+    let (app, mut device) = p.echo().await;
+    app.acts(Act::Lines(vec![json!({ "type": "result", "success": true, "content": "done" })]));
+    let (running, ()) = tokio::join!(p.call_echo(), async {
+        app.wait_seen("/tool", 1).await;
+        p.begin_stop();
+        app.let_line_through();
+    });
+    assert_eq!(running.expect(200).json()["content"], "done");
+    assert_eq!(device.closed().await, Some(1012), "devices connect again");
+    p.stop().await;
+}
+
+#[tokio::test]
+async fn apps_come_back_after_a_restart_under_their_old_session() {
+    let p = Platform::start().await;
+    let (app, mut device) = p.echo_like(json!({ "kind": "session" })).await;
+    p.call_echo().await.expect(200);
+    let mut session = app.session().await;
+    let (p, code) = {
+        let restarted = p.restart();
+        let (p, code) = tokio::join!(restarted, session.closed());
+        (p, code)
+    };
+    assert_eq!(code, Some(1012), "a code after which the SDK dials again");
+    assert_eq!(device.closed().await, Some(1012));
+
+    let url = p.url.replace("http", "ws") + "/app-ws";
+    let mut back = app.dial(&url, &session.session).await;
+    assert!(back.hear("tpa_connection_ack").await.is_some());
+    let _device = p.device("ada").await;
+    p.call_echo().await.expect(200);
+    assert_eq!(app.seen("/webhook").len(), 1, "the app was not started again");
+    let apps = p.user("ada").get("/api/session").await.json()["apps"].clone();
+    assert_eq!((&apps[0]["packageName"], &apps[0]["state"]), (&json!(ECHO), &json!("RUNNING")));
+}
+
+#[tokio::test]
+async fn what_was_stored_is_there_after_a_restart() {
+    let p = Platform::start().await;
+    let (_app, _device) = p.echo().await;
+    p.call_echo().await.expect(200);
+    let p = p.restart().await;
+    let _device = p.device("ada").await;
+    assert_eq!(p.user("ada").tools().await, [format!("{ECHO}:echo")]);
+    assert_eq!(p.user("ada").get("/api/calls").await.json()["calls"][0]["outcome"], "OK");
+    p.call_echo().await.expect(200);
+}
+
+#[tokio::test]
+async fn a_session_can_be_ended() {
+    let p = Platform::start().await;
+    let (app, mut device) = p.echo_like(json!({ "kind": "session" })).await;
+    p.call_echo().await.expect(200);
+    p.user("ada").delete("/api/session").await.expect(204);
+    assert_eq!(app.session().await.closed().await, Some(1000));
+    assert_eq!(device.closed().await, Some(1000));
+    p.user("ada").get("/api/session").await.expect(401);
+}
+
+#[tokio::test]
+async fn a_session_ends_some_time_after_its_device_left() {
+    let p = Platform::with(|config| {
+        config.sessions.device_grace_s = 0;
+        config.sessions.sweep_ms = 20;
+    })
+    .await;
+    let (app, device) = p.echo_like(json!({ "kind": "session" })).await;
+    p.call_echo().await.expect(200);
+    let mut session = app.session().await;
+    drop(device);
+    assert_eq!(session.closed().await, Some(1000));
+    while p.user("ada").get("/api/tools").await.status == 200 {}
+    p.user("ada").get("/api/tools").await.expect(401);
+}
