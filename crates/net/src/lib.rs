@@ -19,6 +19,7 @@
 mod address;
 mod client;
 mod connect;
+mod dial;
 mod error;
 mod guard;
 mod outside_url;
@@ -29,6 +30,7 @@ mod tcp;
 
 pub use address::AddressKind;
 pub use client::{ClientSettings, HttpClient};
+pub use dial::{Dialer, Stream};
 pub use error::{NetError, NotSent};
 pub use guard::{Guard, GuardPolicy};
 pub use outside_url::{MAX_URL_LENGTH, OutsideUrl, UrlRefused};

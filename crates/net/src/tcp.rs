@@ -11,7 +11,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 /// A TCP stream to an address that passed the guard.
-pub(crate) struct Tcp(TokioIo<TcpStream>);
+pub struct Tcp(TokioIo<TcpStream>);
 
 impl Tcp {
     pub(crate) fn new(stream: TcpStream) -> Self {

@@ -27,6 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("toolyard-cli", &["toolyard-net", "toolyard-protocol", "toolyard-server"]),
     ("toolyard-testkit", &["toolyard-core", "toolyard-protocol"]),
     ("toolyard-todo", &["toolyard-app-sdk"]),
+    ("toolyard-bench", &[]),
 ];
 
 /// Foreign crate, and the crates of ours in which it stays.
@@ -35,7 +36,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("axum", &["toolyard-server", "toolyard-app-sdk"]),
     ("jsonschema", &["toolyard-core"]),
     ("governor", &["toolyard-core"]),
-    ("hyper-rustls", &["toolyard-net", "toolyard-app-sdk"]),
+    ("hyper-rustls", &["toolyard-net"]),
 ];
 
 /// Longest file of ours, tests and data tables aside.

@@ -5,18 +5,16 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::{SinkExt, StreamExt};
 use http::Uri;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
-use hyper_util::{client::legacy::connect::HttpConnector, rt::TokioIo};
-use tokio::{net::TcpStream, time::timeout};
+use tokio::time::timeout;
 use tokio_tungstenite::{
     WebSocketStream, client_async_with_config,
     tungstenite::{Message, protocol::CloseFrame, protocol::WebSocketConfig},
 };
+use toolyard_net::{Guard, Stream};
 use toolyard_protocol::{
     secret::Secret,
     session::{Sender, ToApp, app_messages::ConnectionAck, iso_millis},
 };
-use tower_service::Service;
 
 use super::{init, platform::Target};
 use crate::{clock::Clock, limits::MAX_MESSAGE_BYTES};
@@ -24,7 +22,10 @@ use crate::{clock::Clock, limits::MAX_MESSAGE_BYTES};
 /// Bytes that a socket reads at once. Sessions are many and their messages small.
 const READ_BUFFER: usize = 8 * 1024;
 
-pub(super) type Socket = WebSocketStream<TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>>;
+/// How long opening a connection may take; the bound of the whole start is shorter or longer, as it is set.
+const DIAL_LIMIT: Duration = Duration::from_secs(10);
+
+pub(super) type Socket = WebSocketStream<Stream>;
 
 /// Why there is no connection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -39,42 +40,26 @@ pub(crate) enum ConnectError {
     TooLate(Duration),
 }
 
-/// Opens sockets, with TLS where the URL says so.
+/// Opens sockets. Where they lead was decided before: only to the server that the app was configured with.
 #[derive(Debug, Clone)]
-pub(crate) struct Dialer(HttpsConnector<HttpConnector>);
+pub(crate) struct Dialer(toolyard_net::Dialer);
 
 impl Dialer {
     pub(crate) fn new() -> Self {
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        // Named here and not left to rustls: it panics as soon as another crate brings a second provider.
-        let provider = rustls::crypto::aws_lc_rs::default_provider();
-        #[expect(
-            clippy::expect_used,
-            reason = "fails only for a provider without TLS 1.2 and 1.3; ours is fixed"
-        )]
-        let tls = HttpsConnectorBuilder::new()
-            .with_provider_and_webpki_roots(provider)
-            .expect("aws-lc-rs speaks TLS 1.2 and 1.3")
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(tcp);
-        Self(tls)
+        Self(toolyard_net::Dialer::new(Guard::open(), DIAL_LIMIT))
     }
 
     async fn dial(&self, target: &Target) -> Result<Socket, ConnectError> {
         let url = target.socket.as_str();
         let unreached = |detail: String| ConnectError::NotReached { url: url.to_owned(), detail };
-        let uri: Uri =
-            url.replacen("ws", "http", 1).parse().map_err(|error| unreached(format!("{error}")))?;
-        let stream = self.0.clone().call(uri).await.map_err(|error| unreached(chain(&*error)))?;
+        let uri: Uri = url.parse().map_err(|error| unreached(format!("{error}")))?;
+        let stream = self.0.dial(&uri).await.map_err(|error| unreached(error.to_string()))?;
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_BUFFER)
             .write_buffer_size(0)
             .max_message_size(Some(MAX_MESSAGE_BYTES))
             .max_frame_size(Some(MAX_MESSAGE_BYTES));
-        let socket = client_async_with_config(url, TokioIo::new(stream), Some(config)).await;
+        let socket = client_async_with_config(url, stream, Some(config)).await;
         socket.map(|(socket, _)| socket).map_err(|error| unreached(error.to_string()))
     }
 }
@@ -124,14 +109,4 @@ async fn acknowledged(socket: &mut Socket) -> Result<ConnectionAck, ConnectError
         }
     }
     Err(ConnectError::Broken)
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text = format!("{text}: {cause}");
-        next = cause.source();
-    }
-    text
 }

@@ -1,0 +1,97 @@
+//! The echo app: the least that is an app, so that what is measured is the way to it. It also serves listings of fixed
+//! size as the direct baseline, and connects when its webhook is called.
+
+use std::{convert::Infallible, sync::Arc, time::Instant};
+
+use bytes::Bytes;
+use futures_util::{SinkExt as _, StreamExt as _};
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::{net::TcpListener, sync::Mutex};
+use tokio_tungstenite::tungstenite::Message;
+
+/// Listings by the number of their tools.
+pub const LISTS: [usize; 3] = [10, 100, 1_000];
+
+#[derive(Default)]
+struct Shared {
+    /// The key to connect with, told by the bench.
+    key: Mutex<String>,
+    /// How long the app itself took to connect last: from the webhook to the ack, in seconds.
+    connect: Mutex<f64>,
+}
+
+pub async fn run() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    println!("{}", listener.local_addr().expect("an address"));
+    let shared = Arc::new(Shared::default());
+    loop {
+        let Ok((stream, _)) = listener.accept().await else { continue };
+        let _ = stream.set_nodelay(true);
+        let shared = shared.clone();
+        tokio::spawn(async move {
+            let service = service_fn(move |request| answer(shared.clone(), request));
+            let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+        });
+    }
+}
+
+fn json(body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let response = Response::builder().header("content-type", "application/json");
+    response.body(Full::new(body.into())).expect("a response")
+}
+
+async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let path = request.uri().path().to_owned();
+    let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    Ok(match path.as_str() {
+        "/tool" => json(Bytes::from_static(br#"{"status":"success","reply":"ok"}"#)),
+        "/key" => {
+            *shared.key.lock().await = String::from_utf8_lossy(&body).into_owned();
+            json("{}")
+        }
+        "/connect-time" => json(shared.connect.lock().await.to_string()),
+        "/webhook" => {
+            let began = Instant::now();
+            let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+            if body["type"] == "session_request" {
+                tokio::spawn(connect(shared, body, began));
+            }
+            json(r#"{"status":"success"}"#)
+        }
+        path => match path.strip_prefix("/list-").and_then(|count| count.parse().ok()) {
+            Some(count) => json(listing(count)),
+            None => json("{}"),
+        },
+    })
+}
+
+async fn connect(shared: Arc<Shared>, webhook: Value, began: Instant) {
+    let url = webhook["mentraOSWebsocketUrl"].as_str().unwrap_or_default();
+    let Ok((mut socket, _)) = tokio_tungstenite::connect_async(url).await else { return };
+    let init = json!({ "type": "tpa_connection_init", "sessionId": webhook["sessionId"],
+        "packageName": crate::setup::SESSION_APP, "apiKey": *shared.key.lock().await });
+    if socket.send(Message::text(init.to_string())).await.is_err() {
+        return;
+    }
+    while let Some(Ok(message)) = socket.next().await {
+        if message.to_text().is_ok_and(|text| text.contains("tpa_connection_ack")) {
+            *shared.connect.lock().await = began.elapsed().as_secs_f64();
+        }
+    }
+}
+
+/// One tool of middling size.
+pub fn tool(index: usize) -> Value {
+    json!({ "name": format!("tool_{index}"), "description": "Does something that a user may want, and says what it did.",
+        "inputSchema": { "type": "object", "properties": {
+            "text": { "type": "string", "description": "What it is about" },
+            "count": { "type": "integer", "description": "How many", "default": 1 } }, "required": ["text"] } })
+}
+
+fn listing(count: usize) -> String {
+    json!({ "tools": (0..count).map(tool).collect::<Vec<_>>() }).to_string()
+}

@@ -1,0 +1,161 @@
+//! The command line: the flags that every command takes, and the list of commands.
+
+use clap::{
+    Args, Parser, Subcommand,
+    builder::{StringValueParser, TypedValueParser as _},
+};
+use toolyard_protocol::{UserId, secret::Secret};
+
+use crate::{
+    client::Client,
+    commands::{apps, completions, doctor, glasses, import, migrate, schema, serve, token, tools},
+    error::CliError,
+    output::Output,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  toolyard serve                                        start a server on 127.0.0.1:8787
+  toolyard apps add --package com.example.todo --url http://127.0.0.1:7010 --kind tools-only
+  toolyard apps install com.example.todo --user ada@example.com
+  toolyard glasses --user ada@example.com               a pair of glasses in the terminal
+  toolyard tools ls --user ada@example.com
+  toolyard tools call com.example.todo:add_todo todo_item=milk --user ada@example.com
+
+Every command takes --json and then writes JSON to stdout. Exit codes: 0 it worked, 1 it failed, 2 it was called wrongly.";
+
+/// Apps bring tools; any assistant calls them, for each user, on whatever device that user wears.
+#[derive(Debug, Parser)]
+#[command(name = "toolyard", version, after_help = EXAMPLES, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, Args)]
+pub(crate) struct Globals {
+    /// Write JSON to stdout, errors included
+    #[arg(long, global = true, help_heading = "Everywhere")]
+    pub(crate) json: bool,
+    /// The server to talk to
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        env = "TOOLYARD_URL",
+        default_value = "http://127.0.0.1:8787",
+        help_heading = "Everywhere"
+    )]
+    pub(crate) server: String,
+    /// A token, or `package:key` of an app; not needed where the server is in dev mode
+    #[arg(
+        long,
+        global = true,
+        env = "TOOLYARD_TOKEN",
+        hide_env_values = true,
+        value_parser = StringValueParser::new().map(Secret::new),
+        help_heading = "Everywhere"
+    )]
+    pub(crate) token: Option<Secret>,
+    /// The user for whom this is done, usually an e-mail address
+    #[arg(long, global = true, env = "TOOLYARD_USER", help_heading = "Everywhere")]
+    pub(crate) user: Option<UserId>,
+}
+
+/// Every command.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a server
+    Serve(serve::ServeArgs),
+    /// Register, install and change apps
+    #[command(subcommand)]
+    Apps(apps::AppsCommand),
+    /// List and call tools
+    #[command(subcommand)]
+    Tools(tools::ToolsCommand),
+    /// Turn tools of older forms into MCP definitions
+    Migrate(migrate::MigrateArgs),
+    /// Register apps from a database export of the older platform
+    Import(import::ImportArgs),
+    /// A pair of glasses in the terminal: see what apps show, type what you would say
+    Glasses(glasses::GlassesArgs),
+    /// Make a token; works without a running server
+    Token(token::TokenArgs),
+    /// Check configuration, files, server and apps, and say what to do
+    Doctor(doctor::DoctorArgs),
+    /// Print the completions of a shell
+    Completions(completions::CompletionsArgs),
+    /// Print the schema of the configuration, or the OpenAPI document
+    Schema(schema::SchemaArgs),
+}
+
+/// What commands share.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// Where results go.
+    pub(crate) output: Output,
+    globals: Globals,
+}
+
+impl Context {
+    pub(crate) fn new(globals: Globals) -> Self {
+        Self { output: Output::new(globals.json), globals }
+    }
+
+    /// The server that was named.
+    pub(crate) fn server(&self) -> &str {
+        &self.globals.server
+    }
+
+    /// The token; an empty one, as an unset variable of a script leaves it, is none.
+    pub(crate) fn token(&self) -> Option<&Secret> {
+        self.globals.token.as_ref().filter(|token| !token.expose().is_empty())
+    }
+
+    pub(crate) fn user(&self) -> Option<&UserId> {
+        self.globals.user.as_ref()
+    }
+
+    /// A client of the server that was named.
+    pub(crate) fn client(&self) -> Result<Client, CliError> {
+        self.client_of(self.server())
+    }
+
+    /// A client of another server, with the same credentials.
+    pub(crate) fn client_of(&self, server: &str) -> Result<Client, CliError> {
+        Client::new(server, self.token().cloned(), self.user().cloned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn flags_of_all_commands_come_before_or_after() {
+        for line in [
+            "toolyard --json --user Ada@example.com tools ls",
+            "toolyard tools ls --json --user Ada@example.com",
+        ] {
+            let cli = Cli::parse_from(line.split(' '));
+            assert!(cli.globals.json);
+            assert_eq!(cli.globals.user.unwrap().as_str(), "ada@example.com");
+        }
+    }
+
+    #[test]
+    fn a_token_does_not_reach_a_log() {
+        let cli = Cli::parse_from(["toolyard", "apps", "ls", "--token", "the-key"]);
+        assert!(!format!("{cli:?}").contains("the-key"));
+    }
+}

@@ -1,0 +1,202 @@
+//! `toolyard apps add`: registers an app, from flags or from what the app itself says under its URL.
+
+use std::path::PathBuf;
+
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser as _},
+};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use toolyard_protocol::{
+    PackageName, Problem,
+    api::AppCreated,
+    app::{AppDetails, AppKind, AppType, DeclaredPermission},
+    device::{HardwareLevel, HardwareRequirement, HardwareType},
+    stream::Permission,
+};
+
+use super::from_url;
+use crate::{cli::Context, commands::Verdict, error::CliError, output::Show, text, tool_file::ToolFile};
+
+const HARDWARE: [(&str, HardwareType); 9] = [
+    ("CAMERA", HardwareType::Camera),
+    ("DISPLAY", HardwareType::Display),
+    ("MICROPHONE", HardwareType::Microphone),
+    ("SPEAKER", HardwareType::Speaker),
+    ("IMU", HardwareType::Imu),
+    ("BUTTON", HardwareType::Button),
+    ("LIGHT", HardwareType::Light),
+    ("WIFI", HardwareType::Wifi),
+    ("EXIST", HardwareType::Exist),
+];
+
+const HELP: &str = "\
+The API key and the signing secret are shown once: the app needs both.
+
+Examples:
+  toolyard apps add --package com.example.todo --url http://127.0.0.1:7010 --kind tools-only --tools tools.json
+  toolyard apps add --package com.example.notes --url https://notes.example.com --permission MICROPHONE --requires DISPLAY
+  toolyard apps add --from-url https://todo.example.com --package com.example.todo";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct AddArgs {
+    /// Its name, such as com.example.todo; --from-url may say it as well
+    #[arg(long, required_unless_present = "from_url")]
+    package: Option<PackageName>,
+    /// Its name for people
+    #[arg(long)]
+    name: Option<String>,
+    /// What it does, for people
+    #[arg(long)]
+    description: Option<String>,
+    /// Where it answers
+    #[arg(long, conflicts_with = "from_url")]
+    url: Option<String>,
+    /// `session` apps are started before a call and can show and hear; `tools-only` apps just answer calls
+    #[arg(long, default_value = "session", value_parser = PossibleValuesParser::new(["session", "tools-only"]).map(kind))]
+    kind: AppKind,
+    /// How it shares the screen: one standard app is in front, background apps run beside it
+    #[arg(long = "type", value_name = "TYPE", default_value = "background",
+        value_parser = PossibleValuesParser::new(["standard", "background"]).map(app_type))]
+    app_type: AppType,
+    /// What it may hear and see; can be given more than once
+    #[arg(long = "permission", value_parser = PossibleValuesParser::new(Permission::EVERY.map(Permission::as_str)).map(permission))]
+    permissions: Vec<Permission>,
+    /// What the device must have; can be given more than once
+    #[arg(long = "requires", value_name = "HARDWARE", value_parser = PossibleValuesParser::new(HARDWARE.map(|(name, _)| name)).map(hardware))]
+    requires: Vec<HardwareType>,
+    /// Built on an older SDK that wants `X-App-API-Key`
+    #[arg(long)]
+    legacy: bool,
+    /// Its tools: a list or {"tools": […]}, MCP definitions or an older form
+    #[arg(long, value_name = "FILE", conflicts_with = "from_url")]
+    tools: Option<PathBuf>,
+    /// Read name, tools and settings from URL/tpa_config.json
+    #[arg(long, value_name = "URL")]
+    from_url: Option<String>,
+}
+
+fn kind(text: String) -> AppKind {
+    if text == "tools-only" { AppKind::ToolsOnly } else { AppKind::Session }
+}
+
+fn app_type(text: String) -> AppType {
+    if text == "standard" { AppType::Standard } else { AppType::Background }
+}
+
+fn permission(text: String) -> Permission {
+    // The list of possible values was made of the same table.
+    Permission::EVERY.into_iter().find(|permission| permission.as_str() == text).unwrap_or(Permission::All)
+}
+
+fn hardware(text: String) -> HardwareType {
+    let known = HARDWARE.into_iter().find(|(name, _)| *name == text);
+    known.map_or(HardwareType::Other(text), |(_, hardware)| hardware)
+}
+
+/// Body of `POST /api/apps`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct NewAppBody<'a> {
+    pub(crate) package_name: &'a PackageName,
+    #[serde(flatten)]
+    pub(crate) details: &'a AppDetails,
+    pub(crate) tools: &'a [Box<RawValue>],
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Added(AppCreated);
+
+impl Show for Added {
+    fn text(&self) -> String {
+        let AppCreated { app, api_key, signing_secret } = &self.0;
+        let package = &app.package_name;
+        let rows =
+            [["API key".to_owned(), api_key.clone()], ["signing secret".to_owned(), signing_secret.clone()]];
+        format!(
+            "registered {package} with {} tools\n\n{}\n\nBoth are shown only now: give them to the app and keep them safe.\n\
+             Next: toolyard apps install {package} --user NAME",
+            app.tool_count,
+            text::table(&rows),
+        )
+    }
+}
+
+pub(super) async fn run(cx: &Context, args: AddArgs) -> Result<Verdict, CliError> {
+    let client = cx.client()?;
+    let file = match (&args.from_url, &args.tools) {
+        (Some(url), _) => Some(from_url::read(url, &client).await?),
+        (None, Some(file)) => Some(ToolFile::open(file)?),
+        (None, None) => None,
+    };
+    let (package, details, tools) = app_of(args, file)?;
+    let body = NewAppBody { package_name: &package, details: &details, tools: &tools };
+    let created: AppCreated = client.post("api/apps", &body).await?;
+    cx.output.show(&Added(created))?;
+    Ok(Verdict::Good)
+}
+
+/// The app of the flags and the file. What a flag says is stronger.
+fn app_of(
+    args: AddArgs,
+    file: Option<ToolFile>,
+) -> Result<(PackageName, AppDetails, Vec<Box<RawValue>>), CliError> {
+    let (about, tools) = file.map(|file| (file.about, file.tools)).unwrap_or_default();
+    let told = from_url::about(about).map_err(|problems| {
+        let what = args.from_url.clone().unwrap_or_else(|| "the file".to_owned());
+        CliError::Problems { what, problems }
+    })?;
+    let package = args.package.or(told.package_name).ok_or_else(|| {
+        let message = "the app does not say its package name";
+        CliError::usage(message, "name it with --package com.example.app")
+    })?;
+    let permissions = args.permissions.into_iter().map(|kind| DeclaredPermission { kind, description: None });
+    let requires = args.requires.into_iter();
+    let requires =
+        requires.map(|kind| HardwareRequirement { kind, level: HardwareLevel::Required, description: None });
+    let details = AppDetails {
+        name: args.name.or(told.name).unwrap_or_else(|| package.to_string()),
+        description: args.description.or(told.description).unwrap_or_default(),
+        public_url: args.url.or(args.from_url),
+        kind: args.kind,
+        app_type: args.app_type,
+        permissions: permissions.chain(told.permissions).collect(),
+        hardware_requirements: requires.chain(told.hardware_requirements).collect(),
+        settings: told.settings,
+        legacy: args.legacy,
+        ..AppDetails::default()
+    };
+    Ok((package, details, tools))
+}
+
+/// A place in what an app says of itself.
+pub(super) fn problem_at(path: &str, error: &serde_json::Error) -> Problem {
+    Problem::new(path, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_the_one_on_the_wire() {
+        for (name, kind) in HARDWARE {
+            assert_eq!(serde_json::to_value(&kind).unwrap(), name);
+            assert_eq!(hardware(name.to_owned()), kind);
+        }
+        for kind in Permission::EVERY {
+            assert_eq!(permission(kind.as_str().to_owned()), kind);
+        }
+        assert_eq!(
+            (kind("tools-only".into()), kind("session".into())),
+            (AppKind::ToolsOnly, AppKind::Session)
+        );
+        assert_eq!(
+            (app_type("standard".into()), app_type("background".into())),
+            (AppType::Standard, AppType::Background)
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! What an app says of itself under its URL: `tpa_config.json`, read through the guard.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use toolyard_net::{ClientSettings, Guard, HttpClient, NetError, OutsideUrl};
+use toolyard_protocol::{PackageName, Problem, app::DeclaredPermission, device::HardwareRequirement};
+
+use super::add::problem_at;
+use crate::{
+    client::Client,
+    error::CliError,
+    tool_file::{MAX_TOOL_FILE_BYTES, ToolFile},
+};
+
+/// The file below the app's URL.
+const FILE: &str = "tpa_config.json";
+/// How long the app may take.
+const WAIT: Duration = Duration::from_secs(15);
+
+/// What apps may be looked at from here: public ones, and those on this machine where the server is on it too. The URL
+/// may come from somebody else, and this machine may stand in a network that the app's author cannot reach.
+pub(crate) fn guard_beside(server: &Client) -> Guard {
+    if server.is_on_loopback() { Guard::dev() } else { Guard::strict() }
+}
+
+/// Reads the file.
+pub(super) async fn read(url: &str, server: &Client) -> Result<ToolFile, CliError> {
+    let failed = |why: String| CliError::Fetch { url: format!("{}/{FILE}", url.trim_end_matches('/')), why };
+    let guard = guard_beside(server);
+    let base = OutsideUrl::parse(url, &guard).map_err(|error| failed(error.to_string()))?;
+    let request = Request::get(base.join(FILE))
+        .body(Full::new(Bytes::new()))
+        .map_err(|error| failed(error.to_string()))?;
+    let http = HttpClient::new(guard, ClientSettings::default());
+    let fetched = tokio::time::timeout(WAIT, async {
+        let answer = http.send(request).await?;
+        let status = answer.status;
+        Ok::<_, NetError>((status, answer.bytes(MAX_TOOL_FILE_BYTES).await?))
+    });
+    let fetched = fetched.await.map_err(|_| failed(format!("no answer within {WAIT:?}")))?;
+    let (status, body) = fetched.map_err(|error| failed(error.to_string()))?;
+    if !status.is_success() {
+        return Err(failed(format!("the app answered {status}")));
+    }
+    let text = std::str::from_utf8(&body).map_err(|_| failed("it is not UTF-8".to_owned()))?;
+    ToolFile::parse(text).map_err(|problems| CliError::Problems { what: format!("{base}/{FILE}"), problems })
+}
+
+/// What the file says beside the tools.
+#[derive(Debug, Default)]
+pub(super) struct About {
+    pub(super) package_name: Option<PackageName>,
+    pub(super) name: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) permissions: Vec<DeclaredPermission>,
+    pub(super) hardware_requirements: Vec<HardwareRequirement>,
+    pub(super) settings: Vec<Value>,
+}
+
+/// Reads it and names every problem at once. What we do not know is passed over.
+pub(super) fn about(mut members: Map<String, Value>) -> Result<About, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let about = About {
+        package_name: take(&mut members, "packageName", &mut problems),
+        name: take(&mut members, "name", &mut problems),
+        description: take(&mut members, "description", &mut problems),
+        permissions: take(&mut members, "permissions", &mut problems).unwrap_or_default(),
+        hardware_requirements: take(&mut members, "hardwareRequirements", &mut problems).unwrap_or_default(),
+        settings: take(&mut members, "settings", &mut problems).unwrap_or_default(),
+    };
+    if problems.is_empty() { Ok(about) } else { Err(problems) }
+}
+
+fn take<T: DeserializeOwned>(
+    members: &mut Map<String, Value>,
+    name: &str,
+    problems: &mut Vec<Problem>,
+) -> Option<T> {
+    let value = members.remove(name).filter(|value| !value.is_null())?;
+    serde_json::from_value(value).map_err(|error| problems.push(problem_at(name, &error))).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(value: Value) -> Result<About, Vec<Problem>> {
+        about(value.as_object().unwrap().clone())
+    }
+
+    #[test]
+    fn reads_what_it_knows() {
+        let told = read(json!({
+            "name": "Todo", "packageName": "com.example.todo", "version": "1", "settings": [{ "key": "k" }],
+            "permissions": [{ "type": "MICROPHONE" }], "hardwareRequirements": null,
+        }));
+        let told = told.unwrap();
+        assert_eq!(
+            (told.package_name.unwrap().as_str(), told.name.as_deref()),
+            ("com.example.todo", Some("Todo"))
+        );
+        assert_eq!((told.permissions.len(), told.settings.len()), (1, 1));
+    }
+
+    #[test]
+    fn names_every_problem() {
+        let problems =
+            read(json!({ "packageName": "Not One", "permissions": [{ "type": "FLY" }], "settings": 7 }))
+                .unwrap_err();
+        let paths: Vec<&str> = problems.iter().map(|problem| problem.path.as_str()).collect();
+        assert_eq!(paths, ["packageName", "permissions", "settings"]);
+    }
+}

@@ -1,0 +1,82 @@
+//! `toolyard apps`: registering, reading, changing, removing, and who has them.
+
+pub(crate) mod add;
+mod from_url;
+mod install;
+mod key;
+mod ls;
+mod rm;
+mod secret;
+mod show;
+mod tools;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use toolyard_protocol::PackageName;
+
+pub(crate) use self::from_url::guard_beside;
+use super::Verdict;
+use crate::{cli::Context, error::CliError, output::Show};
+
+const HELP: &str = "\
+Examples:
+  toolyard apps add --package com.example.todo --url http://127.0.0.1:7010 --kind tools-only --tools tools.json
+  toolyard apps add --from-url https://todo.example.com --package com.example.todo
+  toolyard apps install com.example.todo --user ada@example.com";
+
+#[derive(Debug, Subcommand)]
+#[command(after_help = HELP)]
+pub(crate) enum AppsCommand {
+    /// List the apps that you may see and change
+    Ls,
+    /// Register an app; shows its API key and signing secret once
+    Add(Box<add::AddArgs>),
+    /// Remove an app with everything that hangs on it
+    Rm(rm::RmArgs),
+    /// Install an app for the user
+    Install(PackageArg),
+    /// Remove an app, and what it keeps, for the user
+    Uninstall(PackageArg),
+    /// Show one app
+    Show(PackageArg),
+    /// List the tools of an app, or publish a new set
+    Tools(tools::ToolsArgs),
+    /// Make a new API key; the old one is void at once
+    Key(PackageArg),
+    /// Make a new signing secret; calls carry signatures of both until the next one is made
+    Secret(PackageArg),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PackageArg {
+    /// The app, such as com.example.todo
+    package: PackageName,
+}
+
+/// Something was done, and there is nothing else to say.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Done {
+    package_name: PackageName,
+    done: &'static str,
+}
+
+impl Show for Done {
+    fn text(&self) -> String {
+        format!("{} {}", self.done, self.package_name)
+    }
+}
+
+pub(crate) async fn run(cx: &Context, command: AppsCommand) -> Result<Verdict, CliError> {
+    match command {
+        AppsCommand::Ls => ls::run(cx).await,
+        AppsCommand::Add(args) => add::run(cx, *args).await,
+        AppsCommand::Rm(args) => rm::run(cx, args).await,
+        AppsCommand::Install(args) => install::install(cx, args).await,
+        AppsCommand::Uninstall(args) => install::uninstall(cx, args).await,
+        AppsCommand::Show(args) => show::run(cx, args).await,
+        AppsCommand::Tools(args) => tools::run(cx, args).await,
+        AppsCommand::Key(args) => key::run(cx, args).await,
+        AppsCommand::Secret(args) => secret::run(cx, args).await,
+    }
+}

@@ -1,0 +1,70 @@
+//! `toolyard apps tools`: the tools of an app, or a new set of them.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use toolyard_protocol::PackageName;
+
+use crate::{
+    cli::Context,
+    commands::{
+        Verdict,
+        migrate::{NewVersion, Published, ToolSetBody},
+        tools::ls::rows,
+    },
+    error::CliError,
+    output::Show,
+    text,
+    tool_file::ToolFile,
+};
+
+const HELP: &str = "\
+A new set replaces the old one in one act; the server keeps the old one as a version.
+
+Examples:
+  toolyard apps tools com.example.todo
+  toolyard apps tools com.example.todo --set tools.json";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct ToolsArgs {
+    /// The app, such as com.example.todo
+    package: PackageName,
+    /// Publish the tools of this file: a list or {"tools": […]}, MCP definitions or an older form
+    #[arg(long, value_name = "FILE")]
+    set: Option<PathBuf>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct CurrentSet {
+    version: u64,
+    tools: Vec<Box<RawValue>>,
+}
+
+impl Show for CurrentSet {
+    fn text(&self) -> String {
+        if self.tools.is_empty() {
+            return "No tools yet. Publish some with `toolyard apps tools PACKAGE --set FILE`.".to_owned();
+        }
+        format!("version {}\n{}", self.version, text::table(&rows(&self.tools)))
+    }
+}
+
+pub(super) async fn run(cx: &Context, args: ToolsArgs) -> Result<Verdict, CliError> {
+    let (client, path) = (cx.client()?, format!("api/apps/{}/tools", args.package));
+    match args.set {
+        None => {
+            let set: CurrentSet = client.get(&path).await?;
+            cx.output.show(&set)?;
+        }
+        Some(file) => {
+            let ToolFile { form, tools, .. } = ToolFile::open(&file)?;
+            let new: NewVersion = client.post(&path, &ToolSetBody { tools: &tools }).await?;
+            let (package_name, tool_count) = (args.package, tools.len());
+            cx.output.show(&Published { package_name, version: new.version, tool_count, form })?;
+        }
+    }
+    Ok(Verdict::Good)
+}

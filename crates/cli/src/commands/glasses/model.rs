@@ -1,0 +1,117 @@
+//! Which glasses we are, and how we say so.
+
+use std::path::Path;
+
+use toolyard_protocol::{
+    Problem,
+    device::{Capabilities, profile, profile_names},
+    session::{
+        Fields, FromDevice,
+        device_messages::{DeviceProfile, GlassesConnection, GlassesStatus},
+    },
+};
+
+use crate::{error::CliError, input};
+
+/// The glasses that most apps are made for.
+pub(super) const DEFAULT: &str = "Even Realities G1";
+/// Largest profile, in bytes.
+const MAX_PROFILE_BYTES: usize = 64 * 1024;
+
+/// Which glasses we are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Model {
+    /// By name; the server knows what they can do, or filters nothing.
+    Known(String),
+    /// We say ourselves what they can do.
+    Custom(Box<Capabilities>),
+}
+
+impl Model {
+    /// Glasses from a file.
+    pub(super) fn custom(file: &Path) -> Result<Self, CliError> {
+        let wrong = |path: &str, message: String| CliError::Problems {
+            what: file.display().to_string(),
+            problems: vec![Problem::new(path, message)],
+        };
+        let text = input::file(file, MAX_PROFILE_BYTES)?;
+        let capabilities: Capabilities =
+            serde_json::from_str(&text).map_err(|error| wrong("", error.to_string()))?;
+        if capabilities.model_name.trim().is_empty() {
+            return Err(wrong("modelName", "missing; the glasses need a name".to_owned()));
+        }
+        Ok(Self::Custom(Box::new(capabilities)))
+    }
+
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Known(name) => name,
+            Self::Custom(capabilities) => &capabilities.model_name,
+        }
+    }
+
+    /// What is worth knowing of the choice.
+    pub(super) fn remark(&self) -> Option<String> {
+        match self {
+            Self::Known(name) if profile(name).is_none() => {
+                let known = profile_names().collect::<Vec<_>>().join(", ");
+                Some(format!("`{name}` has no profile, so no tools are hidden; profiles: {known}"))
+            }
+            Self::Known(_) | Self::Custom(_) => None,
+        }
+    }
+
+    /// How the device says it.
+    pub(super) fn introduction(&self) -> FromDevice {
+        match self {
+            Self::Known(name) => FromDevice::GlassesConnectionState(GlassesConnection {
+                model_name: Some(name.clone()),
+                status: GlassesStatus::Connected,
+                rest: Fields::default(),
+            }),
+            Self::Custom(capabilities) => FromDevice::DeviceProfile(Box::new(DeviceProfile {
+                model_name: capabilities.model_name.clone(),
+                capabilities: (**capabilities).clone(),
+            })),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_glasses_say_their_name_and_others_all() {
+        let known = Model::Known(DEFAULT.to_owned());
+        assert_eq!(
+            known.introduction().to_text(),
+            r#"{"type":"glasses_connection_state","modelName":"Even Realities G1","status":"CONNECTED"}"#
+        );
+        assert_eq!(known.remark(), None);
+        assert!(Model::Known("Mine".to_owned()).remark().unwrap().contains("Mentra Live"));
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("p.json");
+        std::fs::write(&file, r#"{"modelName":"Mine","hasCamera":true}"#).unwrap();
+        let custom = Model::custom(&file).unwrap();
+        assert_eq!(custom.name(), "Mine");
+        assert!(
+            custom
+                .introduction()
+                .to_text()
+                .starts_with(r#"{"type":"device_profile","modelName":"Mine","capabilities":{"#)
+        );
+    }
+
+    #[test]
+    fn a_profile_needs_a_name_and_has_a_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("p.json");
+        for text in ["{}", "[]", "x", r#"{"modelName":" "}"#] {
+            std::fs::write(&file, text).unwrap();
+            assert!(matches!(Model::custom(&file), Err(CliError::Problems { .. })), "{text}");
+        }
+        std::fs::write(&file, " ".repeat(MAX_PROFILE_BYTES + 1)).unwrap();
+        assert!(matches!(Model::custom(&file), Err(CliError::TooLarge { .. })));
+    }
+}

@@ -1,0 +1,122 @@
+//! What the glasses show, drawn as a box of text.
+
+use toolyard_protocol::session::{Layout, View, device_messages::DeviceDisplay};
+
+use crate::text;
+
+/// Characters in a line, about as many as real glasses show.
+const WIDTH: usize = 44;
+/// Most lines in a box; an app may send any number.
+const MAX_LINES: usize = 20;
+
+/// A picture as lines.
+pub(super) fn draw(display: &DeviceDisplay) -> String {
+    let view = match display.view {
+        View::Main => "",
+        View::Dashboard => ", dashboard",
+    };
+    let duration = display.duration_ms.map(|ms| format!(", for {} ms", ms)).unwrap_or_default();
+    let title = text::cut(&format!("{}{view}{duration}", display.package_name), WIDTH - 2);
+    framed(&title, &content(&display.layout))
+}
+
+fn content(layout: &Layout) -> Vec<String> {
+    let rule = || "─".repeat(WIDTH);
+    match layout {
+        Layout::TextWall { text } => wrapped(text),
+        Layout::DoubleTextWall { top_text, bottom_text } => {
+            [wrapped(top_text), vec![rule()], wrapped(bottom_text)].concat()
+        }
+        Layout::ReferenceCard { title, text } => [wrapped(title), vec![rule()], wrapped(text)].concat(),
+        Layout::DashboardCard { left_text, right_text } => wrapped(&format!("{left_text} | {right_text}")),
+        Layout::BitmapView { data } => vec![format!("(a picture of {} bytes)", data.len() / 4 * 3)],
+        Layout::BitmapAnimation { frames, .. } => vec![format!("({} pictures in turn)", frames.len())],
+        Layout::ClearView => vec!["(nothing)".to_owned()],
+        Layout::Unknown(fields) => {
+            let kind = fields.get("layoutType").and_then(|kind| kind.as_str()).unwrap_or("?");
+            wrapped(&format!("(a layout that we do not know: {kind})"))
+        }
+    }
+}
+
+/// The text in lines that fit.
+fn wrapped(text: &str) -> Vec<String> {
+    text.lines().flat_map(|line| wrap(&text::line(line))).collect()
+}
+
+fn wrap(line: &str) -> Vec<String> {
+    let (mut lines, mut current) = (Vec::new(), String::new());
+    for word in line.split(' ') {
+        let mut word: Vec<char> = word.chars().collect();
+        let used = current.chars().count();
+        if used > 0 && used + 1 + word.len() > WIDTH {
+            lines.push(std::mem::take(&mut current));
+        } else if used > 0 {
+            current.push(' ');
+        }
+        while word.len() > WIDTH {
+            lines.push(word.drain(..WIDTH).collect());
+        }
+        current.extend(word);
+    }
+    lines.push(current);
+    lines
+}
+
+fn framed(title: &str, lines: &[String]) -> String {
+    let top = format!("┌ {title} {}┐", "─".repeat(WIDTH - title.chars().count()));
+    let mut lines = lines.to_vec();
+    if lines.len() > MAX_LINES {
+        lines.truncate(MAX_LINES - 1);
+        lines.push("…".to_owned());
+    }
+    let body = lines.iter().map(|line| format!("│ {line:<WIDTH$} │"));
+    let bottom = format!("└{}┘", "─".repeat(WIDTH + 2));
+    std::iter::once(top).chain(body).chain([bottom]).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn display(layout: Layout) -> DeviceDisplay {
+        let package_name = "com.example.todo".parse().unwrap();
+        DeviceDisplay { package_name, view: View::Main, layout, duration_ms: None, timestamp: None }
+    }
+
+    #[test]
+    fn a_text_stands_in_a_frame() {
+        let drawn = draw(&display(Layout::TextWall { text: "1. buy milk\n2. call Bob".to_owned() }));
+        let expected = "\
+┌ com.example.todo ────────────────────────────┐
+│ 1. buy milk                                  │
+│ 2. call Bob                                  │
+└──────────────────────────────────────────────┘";
+        assert_eq!(drawn, expected);
+    }
+
+    #[test]
+    fn every_line_of_every_layout_is_as_wide_as_the_frame() {
+        let long = "word ".repeat(30) + &"x".repeat(100) + "\u{1b}[2J\ttab";
+        for layout in [
+            Layout::TextWall { text: long.clone() },
+            Layout::DoubleTextWall { top_text: long.clone(), bottom_text: "b".into() },
+            Layout::ReferenceCard { title: long.clone(), text: String::new() },
+            Layout::DashboardCard { left_text: "l".into(), right_text: long.clone() },
+            Layout::BitmapView { data: "Qk0=".into() },
+            Layout::ClearView,
+            Layout::Unknown(serde_json::Map::new()),
+        ] {
+            let drawn = draw(&display(layout));
+            assert!(drawn.lines().all(|line| line.chars().count() == WIDTH + 4), "{drawn}");
+            assert!(!drawn.contains('\u{1b}'));
+        }
+    }
+
+    #[test]
+    fn a_flood_of_lines_is_cut() {
+        let drawn = draw(&display(Layout::TextWall { text: "x\n".repeat(1_000) }));
+        assert_eq!(drawn.lines().count(), MAX_LINES + 2);
+        assert!(drawn.contains("│ …"));
+    }
+}

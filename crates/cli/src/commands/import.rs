@@ -1,0 +1,215 @@
+//! `toolyard import`: registers the apps of a database export, line by line. One bad line does not stop the others.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::{fs::File, io::BufReader};
+use toolyard_protocol::{
+    PackageName, Problem, api::AppCreated, app::AppDetails, legacy::AppDocument, raw::to_raw,
+    tool::ToolDefinition,
+};
+
+use super::{Verdict, apps::add::NewAppBody};
+use crate::{
+    cli::Context,
+    client::Client,
+    error::CliError,
+    lines::{BoundedLines, Line},
+    output::Show,
+    text,
+};
+
+/// Longest line, in bytes.
+const MAX_LINE_BYTES: usize = 8 * 1024 * 1024;
+
+const HELP: &str = "\
+FILE has one app document a line, as `mongoexport --collection apps` writes it. Each app gets a new API key and signing
+secret, shown once, on its line: give them to the app. With --json each line is one JSON object, the last one a summary.
+
+Examples:
+  toolyard import apps.jsonl --dry-run
+  toolyard import apps.jsonl --json > imported.jsonl";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct ImportArgs {
+    /// The file
+    file: PathBuf,
+    /// Read and check everything, register nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Mark the apps as legacy: they get `X-App-API-Key` with each request
+    #[arg(long)]
+    legacy: bool,
+}
+
+/// What became of one line.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Imported {
+    line: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    package_name: Option<PackageName>,
+    #[serde(flatten)]
+    outcome: Outcome,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "outcome", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum Outcome {
+    Imported { tool_count: usize, api_key: String, signing_secret: String },
+    WouldImport { tool_count: usize },
+    SkippedExists,
+    Failed { reasons: Vec<String> },
+}
+
+impl Show for Imported {
+    fn text(&self) -> String {
+        let name = self.package_name.as_ref().map_or("?", PackageName::as_str);
+        let said = match &self.outcome {
+            Outcome::Imported { tool_count, api_key, signing_secret } => {
+                format!(
+                    "imported {name} with {tool_count} tools; API key {api_key}, signing secret {signing_secret}"
+                )
+            }
+            Outcome::WouldImport { tool_count } => format!("would import {name} with {tool_count} tools"),
+            Outcome::SkippedExists => format!("skipped {name}: it is registered already"),
+            Outcome::Failed { reasons } => format!("failed {name}: {}", reasons.join("; ")),
+        };
+        format!("line {}: {}", self.line, text::line(&said))
+    }
+}
+
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Summary {
+    imported: u64,
+    skipped: u64,
+    failed: u64,
+    dry_run: bool,
+}
+
+impl Summary {
+    fn count(&mut self, outcome: &Outcome) {
+        let counter = match outcome {
+            Outcome::Imported { .. } | Outcome::WouldImport { .. } => &mut self.imported,
+            Outcome::SkippedExists => &mut self.skipped,
+            Outcome::Failed { .. } => &mut self.failed,
+        };
+        *counter += 1;
+    }
+}
+
+impl Show for Summary {
+    fn text(&self) -> String {
+        let imported = if self.dry_run { "would be imported" } else { "imported" };
+        format!("{} {imported}, {} skipped, {} failed", self.imported, self.skipped, self.failed)
+    }
+}
+
+pub(crate) async fn run(cx: &Context, args: ImportArgs) -> Result<Verdict, CliError> {
+    let unreadable = |error| CliError::Unreadable { file: args.file.clone(), error };
+    let client = if args.dry_run { None } else { Some(cx.client()?) };
+    let file = File::open(&args.file).await.map_err(unreadable)?;
+    let mut lines = BoundedLines::new(BufReader::new(file), MAX_LINE_BYTES);
+    let (mut number, mut summary) = (0, Summary { dry_run: args.dry_run, ..Summary::default() });
+    while let Some(line) = lines.next().await.map_err(unreadable)? {
+        number += 1;
+        if matches!(&line, Line::Text(text) if text.trim().is_empty()) {
+            continue;
+        }
+        let (package_name, outcome) = import(client.as_ref(), &line, args.legacy).await?;
+        summary.count(&outcome);
+        cx.output.show(&Imported { line: number, package_name, outcome })?;
+    }
+    cx.output.show(&summary)?;
+    Ok(if summary.failed == 0 { Verdict::Good } else { Verdict::Bad })
+}
+
+/// One line. An error here is one that would meet every further line as well.
+async fn import(
+    client: Option<&Client>,
+    line: &Line,
+    legacy: bool,
+) -> Result<(Option<PackageName>, Outcome), CliError> {
+    let document = match read(line) {
+        Ok(document) => document,
+        Err(problems) => {
+            let reasons = problems.iter().map(text::problem).collect();
+            return Ok((None, Outcome::Failed { reasons }));
+        }
+    };
+    let (package, tools) = (document.package_name.clone(), definitions(&document));
+    let outcome = match (ToolDefinition::read_set(&tools), client) {
+        (Err(problems), _) => Outcome::Failed { reasons: problems.iter().map(text::problem).collect() },
+        (Ok(_), None) => Outcome::WouldImport { tool_count: tools.len() },
+        (Ok(_), Some(client)) => register(client, &document, &tools, legacy).await?,
+    };
+    Ok((Some(package), outcome))
+}
+
+fn read(line: &Line) -> Result<AppDocument, Vec<Problem>> {
+    match line {
+        Line::Text(text) => AppDocument::read(text),
+        Line::TooLong => {
+            Err(vec![Problem::new("", format!("the line is longer than {MAX_LINE_BYTES} bytes"))])
+        }
+    }
+}
+
+fn definitions(document: &AppDocument) -> Vec<Box<RawValue>> {
+    document.tools.iter().map(|tool| to_raw(&tool.to_definition())).collect()
+}
+
+async fn register(
+    client: &Client,
+    document: &AppDocument,
+    tools: &[Box<RawValue>],
+    legacy: bool,
+) -> Result<Outcome, CliError> {
+    let details = AppDetails {
+        name: document.name.clone(),
+        description: document.description.clone(),
+        public_url: document.public_url.clone(),
+        app_type: document.app_type,
+        permissions: document.permissions.clone(),
+        hardware_requirements: document.hardware_requirements.clone(),
+        settings: document.settings.clone(),
+        legacy,
+        ..AppDetails::default()
+    };
+    let body = NewAppBody { package_name: &document.package_name, details: &details, tools };
+    match client.post::<_, AppCreated>("api/apps", &body).await {
+        Ok(AppCreated { api_key, signing_secret, .. }) => {
+            Ok(Outcome::Imported { tool_count: tools.len(), api_key, signing_secret })
+        }
+        Err(CliError::Refused(refused)) if refused.is_conflict() => Ok(Outcome::SkippedExists),
+        Err(CliError::Refused(refused)) => {
+            let problems = refused.problems.iter().map(text::problem);
+            Ok(Outcome::Failed { reasons: std::iter::once(refused.to_string()).chain(problems).collect() })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_line_over_the_bound_fails_alone() {
+        let long = format!("{{\"packageName\":\"com.ex\",\"x\":\"{}\"}}\n", "x".repeat(MAX_LINE_BYTES));
+        let text = format!("{long}{}", r#"{"packageName":"com.ex"}"#);
+        let mut lines = BoundedLines::new(text.as_bytes(), MAX_LINE_BYTES);
+        let mut told = Vec::new();
+        while let Some(line) = lines.next().await.unwrap() {
+            told.push(import(None, &line, false).await.unwrap().1);
+        }
+        assert!(
+            matches!(&told[..], [Outcome::Failed { .. }, Outcome::WouldImport { tool_count: 0 }]),
+            "{told:?}"
+        );
+    }
+}

@@ -1,0 +1,96 @@
+//! `toolyard migrate`: tools of older forms as MCP definitions, printed or published. All of them or none.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use toolyard_protocol::{PackageName, Problem};
+
+use super::Verdict;
+use crate::{
+    cli::Context,
+    error::CliError,
+    output::Show,
+    tool_file::{Form, ToolFile},
+};
+
+const HELP: &str = "\
+FILE is the tool list of an older console, a tpa_config.json (app_config.json), or a list of MCP definitions.
+Every problem is named with its place, and then nothing is printed or published.
+
+Examples:
+  toolyard migrate tpa_config.json > tools.json
+  toolyard migrate tpa_config.json --into http://127.0.0.1:8787 --package com.example.todo";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct MigrateArgs {
+    /// The file
+    file: PathBuf,
+    /// Publish to this server instead of printing
+    #[arg(long, value_name = "URL", requires = "package")]
+    into: Option<String>,
+    /// The app whose tools they become; it must be registered
+    #[arg(long, value_name = "PACKAGE", requires = "into")]
+    package: Option<PackageName>,
+}
+
+/// A set of definitions, as `POST /api/apps/{package}/tools` takes it.
+#[derive(Serialize)]
+pub(crate) struct ToolSetBody<'a> {
+    pub(crate) tools: &'a [Box<RawValue>],
+}
+
+impl Show for ToolSetBody<'_> {
+    fn text(&self) -> String {
+        serde_json::to_value(self).map(|set| format!("{set:#}")).unwrap_or_default()
+    }
+}
+
+/// What the server says to a new set.
+#[derive(Debug, Deserialize)]
+pub(crate) struct NewVersion {
+    pub(crate) version: u64,
+}
+
+/// A set that was published.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Published {
+    pub(crate) package_name: PackageName,
+    pub(crate) version: u64,
+    pub(crate) tool_count: usize,
+    pub(crate) form: Form,
+}
+
+impl Show for Published {
+    fn text(&self) -> String {
+        let Self { package_name, version, tool_count, form } = self;
+        let plural = if *tool_count == 1 { "" } else { "s" };
+        format!(
+            "published {tool_count} tool{plural} of {package_name} as version {version}, from {}",
+            form.words()
+        )
+    }
+}
+
+pub(crate) async fn run(cx: &Context, args: MigrateArgs) -> Result<Verdict, CliError> {
+    let file = ToolFile::open(&args.file)?;
+    if file.tools.is_empty() {
+        let problem =
+            Problem::new("tools", "there are none; expected a list of tools, or an object with `tools`");
+        return Err(CliError::Problems { what: args.file.display().to_string(), problems: vec![problem] });
+    }
+    let body = ToolSetBody { tools: &file.tools };
+    let (Some(server), Some(package_name)) = (&args.into, args.package) else {
+        cx.output.show(&body)?;
+        return Ok(Verdict::Good);
+    };
+    let new: NewVersion =
+        cx.client_of(server)?.post(&format!("api/apps/{package_name}/tools"), &body).await?;
+    let published =
+        Published { package_name, version: new.version, tool_count: file.tools.len(), form: file.form };
+    cx.output.show(&published)?;
+    Ok(Verdict::Good)
+}

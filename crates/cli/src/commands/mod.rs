@@ -1,0 +1,43 @@
+//! The commands, one file each.
+
+pub(crate) mod apps;
+pub(crate) mod completions;
+pub(crate) mod doctor;
+pub(crate) mod glasses;
+pub(crate) mod import;
+pub(crate) mod migrate;
+pub(crate) mod schema;
+pub(crate) mod serve;
+pub(crate) mod token;
+pub(crate) mod tools;
+
+use crate::{
+    cli::{Cli, Command, Context},
+    error::CliError,
+};
+
+/// How a command that has said everything itself ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Exit code 0.
+    Good,
+    /// It did its work, and what it found or tried is not good: exit code 1.
+    Bad,
+}
+
+/// Runs a command.
+pub(crate) async fn run(cli: Cli) -> Result<Verdict, CliError> {
+    let cx = Context::new(cli.globals);
+    match cli.command {
+        Command::Serve(args) => serve::run(&cx, args).await,
+        Command::Apps(command) => apps::run(&cx, command).await,
+        Command::Tools(command) => tools::run(&cx, command).await,
+        Command::Migrate(args) => migrate::run(&cx, args).await,
+        Command::Import(args) => import::run(&cx, args).await,
+        Command::Glasses(args) => glasses::run(&cx, args).await,
+        Command::Token(args) => token::run(&cx, &args),
+        Command::Doctor(args) => doctor::run(&cx, &args).await,
+        Command::Completions(args) => completions::run(&cx, &args),
+        Command::Schema(args) => schema::run(&cx, &args),
+    }
+}

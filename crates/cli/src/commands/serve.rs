@@ -1,0 +1,112 @@
+//! `toolyard serve`: runs a server until a signal, then drains it.
+
+use std::net::SocketAddr;
+
+use clap::{Args, builder::PossibleValuesParser};
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+use toolyard_server::{Server, World, telemetry};
+
+use super::Verdict;
+use crate::{
+    cli::Context,
+    config::{ConfigArgs, quoted},
+    error::CliError,
+    output::Show,
+    signals::Signals,
+};
+
+const HELP: &str = "\
+Configuration comes from toolyard.toml, then the environment (TOOLYARD_SERVER__LISTEN), then flags; the later wins.
+SIGINT or SIGTERM stops it cleanly: calls under way finish first. A second signal ends it at once.
+
+Examples:
+  toolyard serve
+  toolyard serve --listen 127.0.0.1:9000 --data /var/lib/toolyard
+  toolyard serve --listen 0.0.0.0:8787 --auth token --public-url https://tools.example.com
+  toolyard serve --set calls.timeout_ms=5000 --set log.format=json";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// Address and port; port 0 takes any free one
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
+    /// `dev` believes every caller and is for this machine only; `token` asks for tokens and keys
+    #[arg(long, value_name = "MODE", value_parser = PossibleValuesParser::new(["dev", "token"]))]
+    auth: Option<String>,
+    /// How apps and clients reach this server from outside
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+}
+
+/// Written as soon as requests are taken.
+#[derive(Serialize)]
+struct Listening {
+    listening: String,
+}
+
+impl Show for Listening {
+    fn text(&self) -> String {
+        format!("listening on {}", self.listening)
+    }
+}
+
+pub(crate) async fn run(cx: &Context, args: ServeArgs) -> Result<Verdict, CliError> {
+    let config = args.config.load(flags(&args))?;
+    let _log = telemetry::init_log(&config.log).map_err(CliError::Log)?;
+    let mut signals = Signals::new().map_err(CliError::Runtime)?;
+    let server = Server::start(config, World::default()).await.map_err(CliError::Start)?;
+    tracing::info!(address = %server.address, auth = ?server.state.auth_mode, "listening");
+    cx.output.show(&Listening { listening: format!("http://{}", server.address) })?;
+    let stop = CancellationToken::new();
+    tokio::select! {
+        () = server.run(stop.clone()) => Ok(Verdict::Good),
+        () = two_signals(&mut signals, &stop) => Err(CliError::Interrupted),
+    }
+}
+
+/// The first signal asks for a clean stop; whoever sends a second one does not want to wait.
+async fn two_signals(signals: &mut Signals, stop: &CancellationToken) {
+    signals.next().await;
+    tracing::info!("stopping: calls under way may finish; a second signal ends the server at once");
+    stop.cancel();
+    signals.next().await;
+}
+
+fn flags(args: &ServeArgs) -> Vec<(&'static str, &'static str, String)> {
+    let flags = [
+        ("server", "listen", args.listen.map(|listen| listen.to_string())),
+        ("server", "public_url", args.public_url.clone()),
+        ("auth", "mode", args.auth.clone()),
+    ];
+    let given = flags.into_iter().filter_map(|(section, key, value)| Some((section, key, quoted(&value?))));
+    given.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use toolyard_server::config::AuthMode;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: ServeArgs,
+    }
+
+    #[test]
+    fn every_flag_reaches_the_configuration() {
+        let line = "serve --listen 127.0.0.1:9 --auth token --public-url https://t.example --data d --set server.listen=127.0.0.1:8";
+        let Line { args } = Line::parse_from(line.split(' '));
+        let config = args.config.load(flags(&args)).unwrap();
+        assert_eq!(config.server.listen.to_string(), "127.0.0.1:9");
+        assert_eq!(config.server.public_url.as_deref(), Some("https://t.example"));
+        assert_eq!(config.auth.mode, Some(AuthMode::Token));
+        assert_eq!(config.store.path.to_str(), Some("d/toolyard.db"));
+    }
+}

@@ -1,0 +1,31 @@
+//! `toolyard tools`: what the user can call, and calling it.
+
+mod arguments;
+mod call;
+pub(crate) mod ls;
+
+use clap::Subcommand;
+
+use super::Verdict;
+use crate::{cli::Context, error::CliError};
+
+const HELP: &str = "\
+Examples:
+  toolyard tools ls --user ada@example.com
+  toolyard tools call com.example.todo:add_todo todo_item=milk --user ada@example.com";
+
+#[derive(Debug, Subcommand)]
+#[command(after_help = HELP)]
+pub(crate) enum ToolsCommand {
+    /// List the tools that the user can call
+    Ls(ls::LsArgs),
+    /// Call a tool
+    Call(call::CallArgs),
+}
+
+pub(crate) async fn run(cx: &Context, command: ToolsCommand) -> Result<Verdict, CliError> {
+    match command {
+        ToolsCommand::Ls(args) => ls::run(cx, args).await,
+        ToolsCommand::Call(args) => call::run(cx, args).await,
+    }
+}

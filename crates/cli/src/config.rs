@@ -1,0 +1,102 @@
+//! The configuration of a server, for the commands that look at one on this machine: file, environment, flags, in
+//! rising strength.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use toolyard_server::config::{Config, Sources, load};
+
+use crate::error::CliError;
+
+/// Name of the database in the data folder.
+const DATABASE: &str = "toolyard.db";
+
+/// Where the configuration comes from.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArgs {
+    /// The configuration file; without it `toolyard.toml` in this folder, if it is there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The folder of the database and the root key
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Any other setting; `toolyard schema config` prints them all
+    #[arg(long = "set", value_name = "SECTION.KEY=VALUE", value_parser = setting)]
+    pub(crate) settings: Vec<Setting>,
+}
+
+/// One setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Setting {
+    section: String,
+    key: String,
+    value: String,
+}
+
+fn setting(text: &str) -> Result<Setting, String> {
+    let expected = || "expected SECTION.KEY=VALUE, such as calls.timeout_ms=5000".to_owned();
+    let (path, value) = text.split_once('=').ok_or_else(expected)?;
+    let (section, key) = path.trim().split_once('.').ok_or_else(expected)?;
+    if section.is_empty() || key.is_empty() {
+        return Err(expected());
+    }
+    Ok(Setting { section: section.to_owned(), key: key.to_owned(), value: value.trim().to_owned() })
+}
+
+/// A text in the form that the configuration never takes for anything else.
+pub(crate) fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+impl ConfigArgs {
+    /// Reads and checks. `flags` are the strongest: section, key, value.
+    pub(crate) fn load(
+        &self,
+        mut flags: Vec<(&'static str, &'static str, String)>,
+    ) -> Result<Config, CliError> {
+        if let Some(folder) = &self.data {
+            flags.push(("store", "path", quoted(&folder.join(DATABASE).to_string_lossy())));
+        }
+        // Later entries win, so `--set` beats the real environment.
+        let set = self.settings.iter().map(|Setting { section, key, value }| {
+            (format!("TOOLYARD_{}__{}", section.to_uppercase(), key.to_uppercase()), value.clone())
+        });
+        let environment = environment().chain(set).collect();
+        load(Sources { file: self.config.clone(), environment, flags }).map_err(CliError::Config)
+    }
+}
+
+/// The one place where the environment is read as a whole; the variables of single flags are clap's. A variable that
+/// is not UTF-8 is none of ours.
+fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(settings: &[&str]) -> ConfigArgs {
+        let settings = settings.iter().map(|text| setting(text).unwrap()).collect();
+        ConfigArgs { config: None, data: Some("a \"b".into()), settings }
+    }
+
+    #[test]
+    fn settings_and_flags_reach_the_configuration() {
+        let flags = vec![("calls", "in_flight", "7".to_owned())];
+        let config =
+            args(&["calls.timeout_ms=5", "calls.in_flight=9", "server.hosts=[\"a\"]"]).load(flags).unwrap();
+        assert_eq!((config.calls.timeout_ms, config.calls.in_flight), (5, 7));
+        assert_eq!(config.server.hosts, ["a"]);
+        assert_eq!(config.store.path.to_str().unwrap(), "a \"b/toolyard.db");
+    }
+
+    #[test]
+    fn what_is_no_setting_is_refused() {
+        for text in ["", "a", "a.b", "a=b", ".b=c", "a.=c"] {
+            assert!(setting(text).is_err(), "{text}");
+        }
+        assert!(matches!(args(&["no.such=1"]).load(Vec::new()), Err(CliError::Config(_))));
+    }
+}

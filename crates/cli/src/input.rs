@@ -1,0 +1,51 @@
+//! Files that were named, and questions to whoever sits at the terminal.
+
+use std::{
+    io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _},
+    path::Path,
+};
+
+use crate::error::CliError;
+
+/// Longest answer that is read, in bytes; the rest of the line does not matter.
+const MAX_ANSWER_BYTES: u64 = 64;
+
+/// A whole file of at most so many bytes.
+pub(crate) fn file(path: &Path, limit: usize) -> Result<String, CliError> {
+    let unreadable = |error| CliError::Unreadable { file: path.to_owned(), error };
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    let mut text = String::new();
+    // One byte more than allowed tells a file that is too large from one that just fits.
+    file.take(limit as u64 + 1).read_to_string(&mut text).map_err(unreadable)?;
+    if text.len() > limit { Err(CliError::TooLarge { file: path.to_owned(), limit }) } else { Ok(text) }
+}
+
+/// Asks before something is lost. Without a terminal there is nobody to ask, so `--yes` is needed.
+pub(crate) fn confirm(question: &str) -> Result<(), CliError> {
+    if !io::stdin().is_terminal() {
+        let message = format!("there is no terminal to ask: {question}");
+        return Err(CliError::usage(message, "add --yes if you are sure"));
+    }
+    let mut stderr = io::stderr().lock();
+    write!(stderr, "{question} [y/N] ")?;
+    stderr.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().take(MAX_ANSWER_BYTES).read_line(&mut answer)?;
+    let sure = matches!(answer.trim().to_lowercase().as_str(), "y" | "yes");
+    if sure { Ok(()) } else { Err(CliError::NotConfirmed) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_over_the_bound_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        std::fs::write(&path, "12345").unwrap();
+        assert_eq!(file(&path, 5).unwrap(), "12345");
+        assert!(matches!(file(&path, 4), Err(CliError::TooLarge { limit: 4, .. })));
+        assert!(matches!(file(&folder.path().join("g"), 4), Err(CliError::Unreadable { .. })));
+    }
+}

@@ -1,0 +1,89 @@
+//! Lines of bounded length, from a file or a terminal.
+
+use std::io;
+
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
+
+/// One line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// Without its end. What is not UTF-8 is replaced.
+    Text(String),
+    /// Longer than the bound; skipped.
+    TooLong,
+}
+
+/// Reads line by line and never keeps more than the bound.
+pub(crate) struct BoundedLines<R> {
+    from: R,
+    limit: usize,
+    begun: Vec<u8>,
+    too_long: bool,
+}
+
+impl<R: AsyncBufRead + Unpin> BoundedLines<R> {
+    pub(crate) fn new(from: R, limit: usize) -> Self {
+        Self { from, limit, begun: Vec::new(), too_long: false }
+    }
+
+    /// The next line, none at the end. Nothing is lost when the future is dropped.
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
+        loop {
+            let available = self.from.fill_buf().await?;
+            if available.is_empty() {
+                let ended = self.begun.is_empty() && !self.too_long;
+                return Ok(if ended { None } else { Some(self.take()) });
+            }
+            let end = available.iter().position(|byte| *byte == b'\n');
+            let piece = &available[..end.unwrap_or(available.len())];
+            self.too_long |= self.begun.len() + piece.len() > self.limit;
+            if self.too_long {
+                self.begun.clear();
+            } else {
+                self.begun.extend_from_slice(piece);
+            }
+            let used = piece.len() + usize::from(end.is_some());
+            self.from.consume(used);
+            if end.is_some() {
+                return Ok(Some(self.take()));
+            }
+        }
+    }
+
+    fn take(&mut self) -> Line {
+        let bytes = std::mem::take(&mut self.begun);
+        if std::mem::take(&mut self.too_long) {
+            return Line::TooLong;
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        Line::Text(text.strip_suffix('\r').unwrap_or(&text).to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn all(text: &str, limit: usize, buffer: usize) -> Vec<Line> {
+        let mut lines =
+            BoundedLines::new(tokio::io::BufReader::with_capacity(buffer, text.as_bytes()), limit);
+        let mut all = Vec::new();
+        while let Some(line) = lines.next().await.unwrap() {
+            all.push(line);
+        }
+        all
+    }
+
+    #[tokio::test]
+    async fn a_line_over_the_bound_is_skipped_and_the_next_one_is_read() {
+        let text = |text: &str| Line::Text(text.to_owned());
+        for buffer in [1, 3, 100] {
+            assert_eq!(
+                all("12345\n123456\n\nx\r\ny", 5, buffer).await,
+                [text("12345"), Line::TooLong, text(""), text("x"), text("y")]
+            );
+            assert_eq!(all("123456", 5, buffer).await, [Line::TooLong]);
+            assert_eq!(all("", 5, buffer).await, []);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The one place that writes: results to stdout, everything else to stderr.
+
+use std::{
+    io::{self, Write as _},
+    process::ExitCode,
+};
+
+use serde::Serialize;
+use toolyard_protocol::Problem;
+
+use crate::{error::CliError, text};
+
+/// A result: JSON for programs, text for people.
+pub(crate) trait Show: Serialize {
+    /// For people, without a newline at the end.
+    fn text(&self) -> String;
+}
+
+/// Where results go, and in which form.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Output {
+    json: bool,
+}
+
+/// An error for programs.
+#[derive(Serialize)]
+struct ErrorBody<'a> {
+    error: ErrorParts<'a>,
+}
+
+#[derive(Serialize)]
+struct ErrorParts<'a> {
+    code: &'a str,
+    message: String,
+    #[serde(skip_serializing_if = "<[Problem]>::is_empty")]
+    problems: &'a [Problem],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+impl Output {
+    pub(crate) fn new(json: bool) -> Self {
+        Self { json }
+    }
+
+    /// Whether programs read it.
+    pub(crate) fn is_json(self) -> bool {
+        self.json
+    }
+
+    /// Writes a result, and a newline.
+    pub(crate) fn show<T: Show>(self, result: &T) -> Result<(), CliError> {
+        if self.json { self.line(&json_line(result)) } else { self.line(&result.text()) }
+    }
+
+    /// Writes a line of the result as it is.
+    pub(crate) fn line(self, line: &str) -> Result<(), CliError> {
+        let mut stdout = io::stdout().lock();
+        writeln!(stdout, "{line}")?;
+        Ok(stdout.flush()?)
+    }
+
+    /// Says something beside the result. If nobody can hear it, nothing is lost.
+    pub(crate) fn note(self, note: &str) {
+        let _ = writeln!(io::stderr().lock(), "{}", text::block(note));
+    }
+
+    /// Says what went wrong and what to do.
+    pub(crate) fn failed(self, error: &CliError) -> ExitCode {
+        if error.is_closed_output() {
+            return ExitCode::SUCCESS;
+        }
+        if self.json {
+            let parts = ErrorParts {
+                code: error.code(),
+                message: error.to_string(),
+                problems: error.problems(),
+                next: error.next(),
+            };
+            let _ = self.line(&json_line(&ErrorBody { error: parts }));
+        } else {
+            let mut lines = vec![format!("error: {error}")];
+            lines.extend(error.problems().iter().map(|problem| format!("  - {}", text::problem(problem))));
+            lines.extend(error.next().map(|next| format!("next: {next}")));
+            self.note(&lines.join("\n"));
+        }
+        ExitCode::from(error.exit_code())
+    }
+}
+
+fn json_line<T: Serialize>(value: &T) -> String {
+    toolyard_protocol::raw::to_raw(value).get().to_owned()
+}

@@ -1,0 +1,45 @@
+//! SIGINT and SIGTERM.
+
+use std::io;
+
+/// Waits for somebody who wants the process to end.
+#[cfg(unix)]
+pub(crate) struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    pub(crate) fn new() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    /// The next signal.
+    pub(crate) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// Waits for somebody who wants the process to end.
+#[cfg(not(unix))]
+pub(crate) struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    #[expect(clippy::unnecessary_wraps, reason = "the same signature as on unix")]
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    /// The next signal.
+    pub(crate) async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending().await
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Text for a terminal. What servers, apps and files say is not trusted: control characters could move the cursor or
+//! worse, so they never reach the terminal.
+
+use std::fmt::Write as _;
+
+use toolyard_protocol::Problem;
+
+/// One line: every control character is a space.
+pub(crate) fn line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Some lines: line ends and tabs stay, every other control character is a space.
+pub(crate) fn block(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { ' ' } else { c }).collect()
+}
+
+/// The first line of a text, cut to a length.
+pub(crate) fn first_line(text: &str, most: usize) -> String {
+    let first = line(text.trim_start().lines().next().unwrap_or_default());
+    cut(&first, most)
+}
+
+/// A text of at most so many characters.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// A problem; one of the whole document has no path to show.
+pub(crate) fn problem(problem: &Problem) -> String {
+    if problem.path.is_empty() { line(&problem.message) } else { line(&problem.to_string()) }
+}
+
+/// Columns, each as wide as its widest cell. Cells are made safe here.
+pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
+    let rows: Vec<[String; N]> = rows.iter().map(|row| row.each_ref().map(|cell| line(cell))).collect();
+    let mut widths = [0; N];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    let written = rows.iter().map(|row| {
+        let mut written = String::new();
+        for (width, cell) in widths.iter().zip(row) {
+            let _ = write!(written, "{cell:<width$}  ");
+        }
+        written.trim_end().to_owned()
+    });
+    written.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_reaches_the_terminal_that_moves_its_cursor() {
+        assert_eq!(line("a\u{1b}[2Jb\nc\u{9b}d"), "a [2Jb c d");
+        assert_eq!(block("a\u{7}b\n\tc\r"), "a b\n\tc ");
+        assert_eq!(table(&[["\u{1b}x".to_owned()]]), " x");
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell() {
+        let rows = [["a", "bb", "c"], ["lang", "ö", ""]].map(|row| row.map(str::to_owned));
+        assert_eq!(table(&rows), "a     bb  c\nlang  ö");
+    }
+
+    #[test]
+    fn long_texts_are_cut() {
+        assert_eq!(first_line("  one two\nthree", 80), "one two");
+        assert_eq!(first_line("one two", 4), "one…");
+        assert_eq!(cut("one", 3), "one");
+    }
+}

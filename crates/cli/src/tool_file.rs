@@ -1,0 +1,157 @@
+//! A file with tools, in whichever of three forms: MCP definitions, the list of an older console, or a
+//! `tpa_config.json`. What comes out is MCP definitions, checked for shape; definitions stay byte for byte.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::{Map, Value, value::RawValue};
+use toolyard_protocol::{
+    Problem,
+    legacy::{ToolSchema, TpaConfig, read_tools},
+    raw::to_raw,
+    tool::ToolDefinition,
+};
+
+use crate::{error::CliError, input};
+
+/// Largest file, as large as the largest set that a server takes by default.
+pub(crate) const MAX_TOOL_FILE_BYTES: usize = 8 * 1024 * 1024;
+
+/// Which form the file had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Form {
+    /// MCP definitions.
+    Definitions,
+    /// The list of an older console.
+    Console,
+    /// `tpa_config.json`, later `app_config.json`.
+    TpaConfig,
+}
+
+impl Form {
+    /// For people.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::Definitions => "MCP tool definitions",
+            Self::Console => "a tool list of the older console",
+            Self::TpaConfig => "a tpa_config.json",
+        }
+    }
+}
+
+/// A file with tools.
+#[derive(Debug)]
+pub(crate) struct ToolFile {
+    pub(crate) form: Form,
+    /// MCP definitions.
+    pub(crate) tools: Vec<Box<RawValue>>,
+    /// What else the file says of the app; empty for a bare list.
+    pub(crate) about: Map<String, Value>,
+}
+
+impl ToolFile {
+    /// Reads a file.
+    pub(crate) fn open(path: &Path) -> Result<Self, CliError> {
+        let text = input::file(path, MAX_TOOL_FILE_BYTES)?;
+        Self::parse(&text)
+            .map_err(|problems| CliError::Problems { what: path.display().to_string(), problems })
+    }
+
+    /// Reads a text and names every problem at once.
+    pub(crate) fn parse(text: &str) -> Result<Self, Vec<Problem>> {
+        let document: Value = serde_json::from_str(text)
+            .map_err(|error| vec![Problem::new("", format!("not JSON: {error}"))])?;
+        let (form, tools, about) = match document {
+            Value::Array(list) if are_definitions(&list) => (Form::Definitions, raw_list(text)?, Map::new()),
+            Value::Array(list) => (Form::Console, converted(&read_tools(&Value::Array(list))?), Map::new()),
+            Value::Object(mut about) => {
+                let tools = about.remove("tools");
+                match tools {
+                    Some(Value::Array(list)) if are_definitions(&list) => {
+                        (Form::Definitions, raw_member(text)?, about)
+                    }
+                    _ => (Form::TpaConfig, converted(&TpaConfig::read(text)?.tools), about),
+                }
+            }
+            _ => {
+                let expected = "expected a list of tools, or an object with `tools`";
+                return Err(vec![Problem::new("", expected)]);
+            }
+        };
+        ToolDefinition::read_set(&tools)?;
+        Ok(Self { form, tools, about })
+    }
+}
+
+/// One schema is enough: then a tool without one is a definition with a fault, not a tool of the older form.
+fn are_definitions(list: &[Value]) -> bool {
+    list.iter().any(|tool| tool.get("inputSchema").is_some())
+}
+
+fn converted(tools: &[ToolSchema]) -> Vec<Box<RawValue>> {
+    tools.iter().map(|tool| to_raw(&tool.to_definition())).collect()
+}
+
+fn unreadable(error: serde_json::Error) -> Vec<Problem> {
+    vec![Problem::new("tools", error.to_string())]
+}
+
+fn raw_list(text: &str) -> Result<Vec<Box<RawValue>>, Vec<Problem>> {
+    serde_json::from_str(text).map_err(unreadable)
+}
+
+fn raw_member(text: &str) -> Result<Vec<Box<RawValue>>, Vec<Problem>> {
+    #[derive(Deserialize)]
+    struct Set {
+        tools: Vec<Box<RawValue>>,
+    }
+    serde_json::from_str(text).map(|set: Set| set.tools).map_err(unreadable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEFINITION: &str = r#"{"name":"a", "inputSchema":{"type":"object"},"x":1.50}"#;
+
+    fn problems(text: &str) -> Vec<String> {
+        ToolFile::parse(text).unwrap_err().iter().map(Problem::to_string).collect()
+    }
+
+    #[test]
+    fn definitions_stay_byte_for_byte() {
+        for text in [format!("[{DEFINITION}]"), format!(r#"{{"tools":[{DEFINITION}],"version":1}}"#)] {
+            let file = ToolFile::parse(&text).unwrap();
+            assert_eq!((file.form, file.tools[0].get()), (Form::Definitions, DEFINITION));
+        }
+    }
+
+    #[test]
+    fn older_forms_are_converted() {
+        let tool = r#"{"id":"add","description":"Adds","parameters":{"n":{"type":"number","description":"d","required":true}}}"#;
+        let list = ToolFile::parse(&format!("[{tool}]")).unwrap();
+        let config = ToolFile::parse(&format!(r#"{{"name":"My app","tools":[{tool}]}}"#)).unwrap();
+        assert_eq!((list.form, config.form), (Form::Console, Form::TpaConfig));
+        assert_eq!(config.about["name"], "My app");
+        assert_eq!(list.tools[0].get(), config.tools[0].get());
+        assert!(list.tools[0].get().starts_with(r#"{"name":"add","description":"Adds","inputSchema":{"#));
+    }
+
+    #[test]
+    fn every_problem_has_its_path() {
+        assert_eq!(
+            problems(r#"[{"id":"a"},{"id":"b","description":"d","parameters":{"x":{"type":"thing"}}}]"#),
+            [
+                "tools[0].description: missing; expected a text",
+                "tools[1].parameters.x.type: expected string, number or boolean, found `thing`"
+            ]
+        );
+        assert_eq!(
+            problems(&format!(r#"{{"tools":[{DEFINITION},{{"name":"b"}}]}}"#)),
+            [r#"tools[1].inputSchema: missing; a tool without arguments has {"type":"object"}"#]
+        );
+        assert!(problems("[")[0].starts_with(": not JSON"));
+        assert_eq!(problems("7"), [": expected a list of tools, or an object with `tools`"]);
+    }
+}

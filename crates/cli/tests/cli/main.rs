@@ -1,0 +1,13 @@
+//! The real binary, against a real server that it runs itself.
+#![cfg(test)]
+
+mod app;
+mod apps;
+mod doctor;
+mod fixture;
+mod glasses;
+mod import;
+mod migrate;
+mod offline;
+mod serve;
+mod tools;

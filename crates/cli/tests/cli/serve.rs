@@ -1,0 +1,110 @@
+//! `toolyard serve`
+
+use serde_json::Value;
+
+use crate::{
+    app::{self, App},
+    fixture::{ADA, Running, Yard, ended, toolyard},
+};
+
+#[tokio::test]
+async fn a_signal_stops_it_cleanly() {
+    for signal in ["-TERM", "-INT"] {
+        let mut yard = Yard::start().await;
+        yard.run(&["apps", "add", "--package", "com.example.echo"]).await.good();
+        yard.server.signal(signal).await;
+        assert_eq!(yard.server.end().await, 0, "{signal}");
+        assert!(yard.folder.path().join("data/toolyard.db").exists());
+        assert!(yard.server.rest().await.contains("stopped"));
+    }
+}
+
+#[tokio::test]
+async fn a_second_signal_does_not_wait() {
+    let (mut yard, mut app) =
+        (Yard::start_with(&["--set", "server.drain_ms=600000"]).await, App::start().await);
+    let tools = yard.file("tools.json", &app::tools().to_string());
+    let tools = tools.to_str().unwrap();
+    yard.run(&[
+        "apps",
+        "add",
+        "--package",
+        "com.example.echo",
+        "--url",
+        &app.url,
+        "--kind",
+        "tools-only",
+        "--tools",
+        tools,
+    ])
+    .await
+    .good();
+    yard.ada(&["apps", "install", "com.example.echo"]).await.good();
+    let _glasses = yard.glasses(&[]).await;
+    let _call = Running::start(yard.command(&["tools", "call", "com.example.echo:hang", "--user", ADA]));
+    app.asked("/tool").await;
+    yard.server.signal("-TERM").await;
+    yard.server.notes("a second signal").await;
+    yard.server.signal("-TERM").await;
+    assert_eq!(yard.server.end().await, 130);
+}
+
+#[tokio::test]
+async fn says_where_it_listens_as_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Running::start(toolyard(folder.path(), &["serve", "--listen", "127.0.0.1:0", "--json"]));
+    let line: Value = serde_json::from_str(&server.says("listening").await).unwrap();
+    assert!(line["listening"].as_str().unwrap().starts_with("http://127.0.0.1:"));
+}
+
+#[tokio::test]
+async fn file_environment_and_flags_in_rising_strength() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("my.toml");
+    std::fs::write(
+        &file,
+        "[server]\nlisten = \"127.0.0.1:1\"\n[store]\npath = \"a/x.db\"\n[log]\nfilter = \"warn\"\n",
+    )
+    .unwrap();
+    let mut command = toolyard(
+        folder.path(),
+        &["serve", "--config", "my.toml", "--listen", "127.0.0.1:0", "--set", "log.filter=info"],
+    );
+    command.env("TOOLYARD_STORE__PATH", "b/x.db").env("TOOLYARD_LOG__FILTER", "error");
+    let mut server = Running::start(command);
+    server.says("listening on ").await;
+    server.notes("INFO").await;
+    assert!(folder.path().join("b/x.db").exists() && !folder.path().join("a").exists());
+}
+
+#[tokio::test]
+async fn a_wrong_configuration_ends_with_2() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("toolyard.toml"), "[calls]\ntimeouts = 1\n").unwrap();
+    let wrong = ended(toolyard(folder.path(), &["serve"])).await;
+    assert_eq!(wrong.code, 2);
+    assert!(
+        wrong.err.contains("timeouts") && wrong.err.contains("next: `toolyard schema config`"),
+        "{}",
+        wrong.err
+    );
+    let missing = ended(toolyard(folder.path(), &["serve", "--config", "missing.toml", "--json"])).await;
+    assert_eq!((missing.code, &missing.json_lines()[0]["error"]["code"]), (2, &Value::from("CONFIGURATION")));
+    for wrong in [&["--set", "x"][..], &["--auth", "maybe"], &["--listen", "here"]] {
+        assert_eq!(ended(toolyard(folder.path(), &[&["serve"], wrong].concat())).await.code, 2, "{wrong:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_in_use_is_told() {
+    let yard = Yard::start().await;
+    let address = yard.url.trim_start_matches("http://");
+    let second =
+        ended(toolyard(yard.folder.path(), &["serve", "--listen", address, "--data", "other"])).await;
+    assert!(
+        second.err.contains(&format!("cannot listen on {address}")) && second.err.contains("--listen"),
+        "{}",
+        second.err
+    );
+    assert_eq!(second.code, 1);
+}
