@@ -1,0 +1,30 @@
+# Two commands do all the set-up: `make run` and `make test`.
+
+.PHONY: run build test lint bench contract help
+
+help: ## Shows this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+run: build ## Starts a server with the to-do sample, installed for a sample user with simulated glasses
+	@scripts/run.sh
+
+build: ## Builds the release binaries
+	cargo build --release --locked -p toolyard-cli -p toolyard-todo
+
+test: ## Runs every test, installing what it needs
+	@scripts/setup-tests.sh
+	cargo build --locked --workspace --all-targets
+	@scripts/test.sh
+
+lint: ## Format, clippy, docs, dependencies, arrows
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --document-private-items
+	@scripts/deny.sh
+	cargo test --locked -q -p toolyard-testkit --test arrows
+
+bench: ## Measures the way through the server against a direct call
+	@scripts/bench.sh
+
+contract: ## Writes the OpenAPI document and the configuration's schema anew
+	UPDATE_CONTRACT=1 cargo test --locked -q -p toolyard-server --test it contract

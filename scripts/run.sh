@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# A whole platform on this machine: server, to-do app, a sample user with simulated glasses. Ctrl-C stops all of it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+address=127.0.0.1:8787
+url=http://$address
+user=ada@example.com
+package=com.example.todo
+todo=127.0.0.1:7010
+bin=target/release
+keys=data/todo.env
+mkdir -p data
+
+if ! command -v curl >/dev/null; then
+  echo "Installing curl, for the commands to try ..."
+  apt-get update -qq && apt-get install -qq -y curl >/dev/null
+fi
+
+if curl -fsS "$url/healthz" >/dev/null 2>&1; then
+  echo "Something answers on $url already; stop it first." >&2
+  exit 1
+fi
+
+children=()
+stop() {
+  trap - EXIT INT TERM
+  echo
+  echo "Stopping ..."
+  for pid in "${children[@]}"; do kill "$pid" 2>/dev/null || true; done
+  wait
+}
+trap stop EXIT
+trap 'exit 0' INT TERM
+
+# Waits until a command works, or says which part did not start and shows the end of its log.
+wait_for() { # name, log, command ...
+  local name=$1 log=$2 tries=0
+  shift 2
+  until "$@" >/dev/null 2>&1; do
+    tries=$((tries + 1))
+    if [ "$tries" -gt 150 ]; then
+      echo "$name did not start; the end of $log:" >&2
+      tail -n 20 "$log" >&2
+      exit 1
+    fi
+    sleep 0.2
+  done
+}
+
+$bin/toolyard serve --listen $address --data data >data/server.log 2>&1 &
+children+=($!)
+wait_for "The server" data/server.log curl -fsS "$url/readyz"
+
+# Registered once; the key and the secret are shown only then, so they are kept beside the database.
+if [ ! -s "$keys" ] || ! $bin/toolyard apps show $package >/dev/null 2>&1; then
+  $bin/toolyard apps rm $package --yes >/dev/null 2>&1 || true
+  added=$($bin/toolyard --json apps add --package $package --name "To-do list" --url http://$todo --kind session --type standard)
+  field() { printf '%s' "$added" | tr -d '\n' | sed -n "s/.*\"$1\": *\"\([0-9a-f]*\)\".*/\1/p"; }
+  (umask 077 && printf 'TODO_API_KEY=%s\nTODO_SIGNING_SECRET=%s\n' "$(field apiKey)" "$(field signingSecret)" >"$keys")
+fi
+set -a
+# shellcheck disable=SC1090
+. "./$keys"
+set +a
+
+$bin/toolyard-todo --listen $todo --server $url --package $package --register >data/todo.log 2>&1 &
+children+=($!)
+wait_for "The to-do app" data/todo.log curl -fsS http://$todo/health
+wait_for "The list of its tools" data/todo.log sh -c "$bin/toolyard --json apps show $package | grep -q '\"toolCount\": *5'"
+$bin/toolyard --user $user apps install $package >/dev/null
+
+$bin/toolyard --user $user glasses --model "Even Realities G1" </dev/null >data/glasses.log 2>&1 &
+children+=($!)
+wait_for "The glasses" data/glasses.log curl -fsS -H "X-User-Id: $user" "$url/api/tools"
+
+cat <<TEXT
+
+Toolyard runs on $url (dev mode: every caller on this machine is believed).
+The to-do app is registered and installed for $user, who wears simulated glasses.
+Logs: data/server.log, data/todo.log; what the glasses show: data/glasses.log
+
+Try next, in another terminal:
+
+  curl -s -H 'X-User-Id: $user' $url/api/tools
+
+  curl -s -H 'X-User-Id: $user' -H 'Content-Type: application/json' -d '{"name":"$package:add_todo","arguments":{"todo_item":"buy milk"}}' $url/api/tools/execute
+
+  $bin/toolyard --user $user tools call $package:get_todos
+
+Ctrl-C stops everything.
+TEXT
+wait

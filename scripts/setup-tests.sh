@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Installs what the tests need and cargo does not bring: the app on the real @mentra/sdk.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+app=tests/mentra-sdk
+node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' 2>/dev/null || {
+  echo "The tests need Node 20.19 or newer: https://nodejs.org ($(node --version 2>/dev/null || echo "no node found"))" >&2
+  exit 1
+}
+
+# npm writes this file last, so it is newer than the lock file only after an install of it that went through.
+installed=$app/node_modules/.package-lock.json
+if [ ! -e "$installed" ] || [ "$app/package-lock.json" -nt "$installed" ]; then
+  npm ci --prefix "$app" --no-audit --no-fund --ignore-scripts
+fi
