@@ -18,6 +18,8 @@ pub const LISTS: [usize; 3] = [10, 100, 1_000];
 
 #[derive(Default)]
 struct Shared {
+    /// The listings as bytes: the direct baseline is a server that has them ready.
+    lists: Vec<(String, Bytes)>,
     /// The key to connect with, told by the bench.
     key: Mutex<String>,
     /// How long the app itself took to connect last: from the webhook to the ack, in seconds.
@@ -27,7 +29,8 @@ struct Shared {
 pub async fn run() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     println!("{}", listener.local_addr().expect("an address"));
-    let shared = Arc::new(Shared::default());
+    let lists = LISTS.iter().map(|count| (format!("/list-{count}"), Bytes::from(listing(*count)))).collect();
+    let shared = Arc::new(Shared { lists, ..Shared::default() });
     loop {
         let Ok((stream, _)) = listener.accept().await else { continue };
         let _ = stream.set_nodelay(true);
@@ -44,7 +47,10 @@ fn json(body: impl Into<Bytes>) -> Response<Full<Bytes>> {
     response.body(Full::new(body.into())).expect("a response")
 }
 
-async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn answer(
+    shared: Arc<Shared>,
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
     let path = request.uri().path().to_owned();
     let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     Ok(match path.as_str() {
@@ -62,8 +68,8 @@ async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Respo
             }
             json(r#"{"status":"success"}"#)
         }
-        path => match path.strip_prefix("/list-").and_then(|count| count.parse().ok()) {
-            Some(count) => json(listing(count)),
+        path => match shared.lists.iter().find(|(name, _)| name == path) {
+            Some((_, list)) => json(list.clone()),
             None => json("{}"),
         },
     })

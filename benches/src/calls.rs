@@ -24,7 +24,14 @@ struct Cell {
 }
 
 impl Cell {
-    async fn round(&mut self, bench: &Bench, target: &Target, request: &[u8], connections: usize, seconds: f64) {
+    async fn round(
+        &mut self,
+        bench: &Bench,
+        target: &Target,
+        request: &[u8],
+        connections: usize,
+        seconds: f64,
+    ) {
         let (loaded, of_target, of_app) = bench.load(target, request, connections, seconds).await;
         self.rate.push(loaded.requests / loaded.seconds);
         self.cpu.push(if target.process.is_some() { of_target } else { of_app });
@@ -41,12 +48,18 @@ fn execute(bench: &Bench) -> Vec<u8> {
 }
 
 pub async fn measure(bench: &Bench, rounds: usize, seconds: f64) {
-    println!("Calls. CPU is milliseconds for 1,000 calls of the process named (for direct: of the app itself).");
-    println!("{:<10} {:>5} {:>10} {:>8} {:>9} {:>9} {:>9} {:>7}", "way", "conns", "calls/s", "ratio", "CPU", "p50 us", "p99 us", "errors");
+    println!(
+        "Calls. CPU is milliseconds for 1,000 calls of the process named (for direct: of the app itself)."
+    );
+    println!(
+        "{:<10} {:>5} {:>10} {:>8} {:>9} {:>9} {:>9} {:>7}",
+        "way", "conns", "calls/s", "ratio", "CPU", "p50 us", "p99 us", "errors"
+    );
     let direct_request = raw("POST", "/tool", &bench.direct.address, &[], APP_BODY);
     let own_request = execute(bench);
     for connections in [1, 32, 256] {
-        let targets: Vec<&Target> = [Some(&bench.direct), bench.nginx.as_ref(), Some(&bench.server)].into_iter().flatten().collect();
+        let targets: Vec<&Target> =
+            [Some(&bench.direct), bench.nginx.as_ref(), Some(&bench.server)].into_iter().flatten().collect();
         let mut cells: Vec<Cell> = targets.iter().map(|_| Cell::default()).collect();
         for round in 0..=rounds {
             for (target, cell) in targets.iter().zip(&mut cells) {
@@ -96,7 +109,11 @@ pub async fn growth(bench: &Bench, rounds: usize, seconds: f64) {
         many.round(bench, &bench.server, &request, 32, seconds).await;
     }
     let (few, many) = (median(few.cpu), median(many.cpu));
-    println!("Growth. CPU for 1,000 calls with 10 tools in the view: {few:.1} ms; with {}: {many:.1} ms; ratio {:.2}", APPS * TOOLS + 10, many / few);
+    println!(
+        "Growth. CPU for 1,000 calls with 10 tools in the view: {few:.1} ms; with {}: {many:.1} ms; ratio {:.2}",
+        APPS * TOOLS + 10,
+        many / few
+    );
     for index in 0..APPS {
         bench.operate(Method::DELETE, &format!("/api/apps/com.bench.many{index}"), &json!({})).await;
     }

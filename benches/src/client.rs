@@ -20,13 +20,21 @@ impl Default for Http {
 
 impl Http {
     /// The status and text of an answer.
-    pub async fn send(&self, method: Method, url: &str, headers: &[(&str, &str)], body: &str) -> Result<(u16, String), String> {
+    pub async fn send(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Result<(u16, String), String> {
         let mut request = Request::builder().method(method).uri(url);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let request = request.header("content-type", "application/json").body(Full::new(Bytes::from(body.to_owned())));
-        let response = self.0.request(request.map_err(|e| e.to_string())?).await.map_err(|e| e.to_string())?;
+        let request =
+            request.header("content-type", "application/json").body(Full::new(Bytes::from(body.to_owned())));
+        let response =
+            self.0.request(request.map_err(|e| e.to_string())?).await.map_err(|e| e.to_string())?;
         let status = response.status().as_u16();
         let body = response.into_body().collect().await.map_err(|e| e.to_string())?.to_bytes();
         Ok((status, String::from_utf8_lossy(&body).into_owned()))
@@ -34,7 +42,8 @@ impl Http {
 
     /// The JSON of an answer that must succeed.
     pub async fn json(&self, method: Method, url: &str, headers: &[(&str, &str)], body: &str) -> Value {
-        let (status, text) = self.send(method, url, headers, body).await.unwrap_or_else(|error| panic!("{url}: {error}"));
+        let (status, text) =
+            self.send(method, url, headers, body).await.unwrap_or_else(|error| panic!("{url}: {error}"));
         assert!((200..300).contains(&status), "{url}: {status} {text}");
         serde_json::from_str(&text).unwrap_or_default()
     }

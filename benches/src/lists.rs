@@ -11,7 +11,9 @@ use crate::{
 };
 
 pub async fn measure(bench: &Bench, rounds: usize, seconds: f64) {
-    println!("Listings, 8 connections. CPU is milliseconds for 1,000 listings of the process named (for direct: of the app itself).");
+    println!(
+        "Listings, 8 connections. CPU is milliseconds for 1,000 listings of the process named (for direct: of the app itself)."
+    );
     println!("{:<10} {:>6} {:>10} {:>8} {:>9}", "way", "tools", "lists/s", "ratio", "CPU");
     for count in app::LISTS {
         let tools: Vec<_> = (0..count).map(app::tool).collect();
@@ -19,7 +21,8 @@ pub async fn measure(bench: &Bench, rounds: usize, seconds: f64) {
         let plain = raw("GET", &format!("/list-{count}"), "localhost", &[], "");
         let user = bench.user();
         let own = raw("GET", "/api/tools", &bench.server.address, &[("authorization", &user)], "");
-        let targets: Vec<_> = [Some(&bench.direct), bench.nginx.as_ref(), Some(&bench.server)].into_iter().flatten().collect();
+        let targets: Vec<_> =
+            [Some(&bench.direct), bench.nginx.as_ref(), Some(&bench.server)].into_iter().flatten().collect();
         let mut figures: Vec<(Vec<f64>, Vec<f64>)> = targets.iter().map(|_| Default::default()).collect();
         for round in 0..=rounds {
             for (target, (rates, cpus)) in targets.iter().zip(&mut figures) {
@@ -34,7 +37,12 @@ pub async fn measure(bench: &Bench, rounds: usize, seconds: f64) {
         let direct = median(figures[0].0.clone());
         for (target, (rates, cpus)) in targets.iter().zip(figures) {
             let rate = median(rates);
-            println!("{:<10} {count:>6} {rate:>10.0} {:>8.2} {:>9.1}", target.name, rate / direct, median(cpus));
+            println!(
+                "{:<10} {count:>6} {rate:>10.0} {:>8.2} {:>9.1}",
+                target.name,
+                rate / direct,
+                median(cpus)
+            );
         }
     }
     println!();

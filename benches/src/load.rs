@@ -42,7 +42,8 @@ pub async fn run(args: &LoadArgs) {
     let request = std::fs::read(&args.request).expect("the request");
     let until = Instant::now() + Duration::from_secs_f64(args.seconds);
     let began = Instant::now();
-    let connections = (0..args.connections).map(|_| tokio::spawn(one(args.address.clone(), request.clone(), until)));
+    let connections =
+        (0..args.connections).map(|_| tokio::spawn(one(args.address.clone(), request.clone(), until)));
     let (mut times, mut errors) = (Vec::new(), 0);
     for connection in connections.collect::<Vec<_>>() {
         match connection.await {
@@ -91,10 +92,14 @@ async fn read_answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> bool {
             Ok(0) | Err(_) => return false,
             Ok(_) => {}
         }
-        if need.is_none() && let Some(head) = find(buffer, b"\r\n\r\n") {
+        if need.is_none()
+            && let Some(head) = find(buffer, b"\r\n\r\n")
+        {
             let text = String::from_utf8_lossy(&buffer[..head]).to_lowercase();
             let length = text.lines().find_map(|line| line.strip_prefix("content-length:"));
-            let Some(length) = length.and_then(|length| length.trim().parse::<usize>().ok()) else { return false };
+            let Some(length) = length.and_then(|length| length.trim().parse::<usize>().ok()) else {
+                return false;
+            };
             need = Some(head + 4 + length);
         }
     }

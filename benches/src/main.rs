@@ -9,8 +9,8 @@
 mod app;
 mod calls;
 mod client;
-mod load;
 mod lists;
+mod load;
 mod memory;
 mod process;
 mod setup;
@@ -61,7 +61,11 @@ async fn main() {
 
 async fn measure(args: &Args) {
     let bench = setup::Bench::start(&args.toolyard).await;
-    println!("all processes pinned to core {CORE}; {} rounds of {} s, interleaved, medians", args.rounds, args.seconds);
+    let at_start = memory::idle(&bench);
+    println!(
+        "all processes pinned to core {CORE}; {} rounds of {} s, interleaved, medians",
+        args.rounds, args.seconds
+    );
     match &bench.nginx {
         Some(_) => println!("nginx: plain buffered reverse proxy, keep-alive to the app"),
         None => println!("nginx is not installed: its column is missing (apt-get install nginx-light)"),
@@ -71,5 +75,5 @@ async fn measure(args: &Args) {
     lists::measure(&bench, args.rounds, args.seconds).await;
     calls::growth(&bench, args.rounds, args.seconds).await;
     wake::measure(&bench).await;
-    memory::measure(&bench, args.sockets).await;
+    memory::measure(&bench, at_start, args.sockets).await;
 }

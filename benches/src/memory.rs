@@ -1,11 +1,16 @@
-//! Memory: idle, and for each idle device socket.
+//! Memory: after a start, after the load, and for each idle device socket.
 
 use futures_util::StreamExt as _;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
 use crate::setup::Bench;
 
-pub async fn measure(bench: &Bench, sockets: usize) {
+/// Of a server that has only started.
+pub fn idle(bench: &Bench) -> f64 {
+    bench.server.process.as_ref().map_or(0.0, |process| process.pss() as f64 / 1024.0)
+}
+
+pub async fn measure(bench: &Bench, at_start: f64, sockets: usize) {
     let Some(process) = &bench.server.process else { return };
     let idle = process.pss();
     let mut open = Vec::with_capacity(sockets);
@@ -21,12 +26,18 @@ pub async fn measure(bench: &Bench, sockets: usize) {
                 open.push(socket);
             }
             Err(error) => {
-                println!("Memory. Only {index} sockets could be opened ({error}); raise the limit of open files.");
+                println!(
+                    "Memory. Only {index} sockets could be opened ({error}); raise the limit of open files."
+                );
                 break;
             }
         }
     }
     let full = process.pss();
     let each = (full.saturating_sub(idle)) as f64 / open.len().max(1) as f64;
-    println!("Memory (PSS). After the load above: {:.1} MiB; each of {} idle device sockets: {each:.1} KiB", idle as f64 / 1024.0, open.len());
+    println!(
+        "Memory (PSS). After the start: {at_start:.1} MiB; after the load above: {:.1} MiB; each of {} idle device sockets: {each:.1} KiB",
+        idle as f64 / 1024.0,
+        open.len()
+    );
 }

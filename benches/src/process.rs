@@ -41,7 +41,15 @@ impl Process {
 }
 
 impl Drop for Process {
+    /// Asked first: a master that is killed leaves its workers behind.
     fn drop(&mut self) {
+        let _ = Command::new("kill").arg(self.pid().to_string()).status();
+        for _ in 0..50 {
+            if !matches!(self.0.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

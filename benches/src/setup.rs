@@ -40,7 +40,10 @@ impl Bench {
         let server = serve(toolyard, folder.path()).await;
         let token = |role: &str| {
             let data = folder.path().join("data");
-            let made = std::process::Command::new(toolyard).args(["token", role, "bench@example.com", "--data"]).arg(data).output();
+            let made = std::process::Command::new(toolyard)
+                .args(["token", role, "bench@example.com", "--data"])
+                .arg(data)
+                .output();
             String::from_utf8(made.expect("a token").stdout).expect("text").trim().to_owned()
         };
         let (token, operator) = (token("user"), token("operator"));
@@ -66,7 +69,14 @@ impl Bench {
 
     pub async fn install(&self, package: &str) {
         let user = self.user();
-        self.http.json(Method::PUT, &self.url(&format!("/api/installs/{package}")), &[("authorization", &user)], "{}").await;
+        self.http
+            .json(
+                Method::PUT,
+                &self.url(&format!("/api/installs/{package}")),
+                &[("authorization", &user)],
+                "{}",
+            )
+            .await;
     }
 
     async fn register(&self) {
@@ -82,7 +92,13 @@ impl Bench {
     }
 
     /// Runs the load generator, pinned, and says what it came to and what CPU the target and the app used a thousand.
-    pub async fn load(&self, target: &Target, request: &[u8], connections: usize, seconds: f64) -> (Loaded, f64, f64) {
+    pub async fn load(
+        &self,
+        target: &Target,
+        request: &[u8],
+        connections: usize,
+        seconds: f64,
+    ) -> (Loaded, f64, f64) {
         let file = self.folder.path().join("request");
         std::fs::write(&file, request).expect("the request can be written");
         let own = std::env::current_exe().expect("our own path");
@@ -109,7 +125,9 @@ impl Bench {
 async fn first_line(log: &Path, begins: &str) -> String {
     for _ in 0..200 {
         let text = std::fs::read_to_string(log).unwrap_or_default();
-        if let Some(line) = text.lines().find_map(|line| line.strip_prefix(begins)).filter(|line| !line.is_empty()) {
+        if let Some(line) =
+            text.lines().find_map(|line| line.strip_prefix(begins)).filter(|line| !line.is_empty())
+        {
             return line.to_owned();
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
@@ -139,7 +157,8 @@ async fn serve(toolyard: &Path, folder: &Path) -> Target {
 }
 
 async fn nginx(folder: &Path, upstream: &str) -> Option<Target> {
-    let program = ["/usr/sbin/nginx", "/usr/bin/nginx"].into_iter().map(PathBuf::from).find(|path| path.exists())?;
+    let program =
+        ["/usr/sbin/nginx", "/usr/bin/nginx"].into_iter().map(PathBuf::from).find(|path| path.exists())?;
     let port = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").ok()?;
         listener.local_addr().ok()?.port()

@@ -16,14 +16,18 @@ pub async fn measure(bench: &Bench) {
     let user = bench.user();
     let headers = [("authorization", user.as_str())];
     bench.install(SESSION_APP).await;
-    let call = json!({ "name": format!("{SESSION_APP}:tool_0"), "arguments": { "text": "hello" } }).to_string();
+    let call =
+        json!({ "name": format!("{SESSION_APP}:tool_0"), "arguments": { "text": "hello" } }).to_string();
     let execute = bench.url("/api/tools/execute");
     let (mut awake, mut overhead) = (Vec::new(), Vec::new());
     for _ in 0..WAKES {
         let began = Instant::now();
         bench.http.json(Method::POST, &execute, &headers, &call).await;
         let woken = began.elapsed().as_secs_f64();
-        let connect = bench.http.json(Method::GET, &format!("http://{}/connect-time", bench.direct.address), &[], "").await;
+        let connect = bench
+            .http
+            .json(Method::GET, &format!("http://{}/connect-time", bench.direct.address), &[], "")
+            .await;
         let began = Instant::now();
         bench.http.json(Method::POST, &execute, &headers, &call).await;
         let plain = began.elapsed().as_secs_f64();

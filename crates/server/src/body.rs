@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::{HeaderMap, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
+use tokio::time::{Duration, timeout};
 use toolyard_protocol::api::ApiErrorCode;
 
 use crate::{error::Failure, state::AppState};
@@ -29,11 +30,13 @@ fn is_json(headers: &HeaderMap) -> bool {
             && kind.to_ascii_lowercase().ends_with("+json"))
 }
 
-async fn read(request: Request, limit: usize) -> Result<Bytes, Failure> {
+async fn read(request: Request, state: &AppState, limit: usize) -> Result<Bytes, Failure> {
     if !is_json(request.headers()) {
         return Err(Failure::invalid("the body must be JSON: send `Content-Type: application/json`"));
     }
-    let body = Limited::new(request.into_body(), limit).collect().await;
+    let patience = Duration::from_millis(state.config.server.body_timeout_ms);
+    let body = timeout(patience, Limited::new(request.into_body(), limit).collect()).await;
+    let body = body.map_err(|_| Failure::invalid("the body did not arrive in time"))?;
     body.map(|body| body.to_bytes()).map_err(|error| {
         if error.downcast_ref::<LengthLimitError>().is_some() {
             Failure::new(ApiErrorCode::TooLarge, format!("the body is larger than {limit} bytes"))
@@ -58,7 +61,7 @@ impl FromRequest<AppState> for JsonBytes {
     type Rejection = Response;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Response> {
-        Ok(Self(read(request, state.config.server.body_bytes).await?))
+        Ok(Self(read(request, state, state.config.server.body_bytes).await?))
     }
 }
 
@@ -66,7 +69,7 @@ impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
     type Rejection = Response;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Response> {
-        Ok(Self(parse(&read(request, state.config.server.body_bytes).await?)?))
+        Ok(Self(parse(&read(request, state, state.config.server.body_bytes).await?)?))
     }
 }
 
@@ -74,6 +77,6 @@ impl<T: DeserializeOwned> FromRequest<AppState> for LargeJsonBody<T> {
     type Rejection = Response;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Response> {
-        Ok(Self(parse(&read(request, state.config.server.tool_set_bytes).await?)?))
+        Ok(Self(parse(&read(request, state, state.config.server.tool_set_bytes).await?)?))
     }
 }

@@ -14,6 +14,7 @@ mod body;
 mod calls;
 pub mod config;
 mod error;
+mod extract;
 mod hosts;
 mod lifecycle;
 mod listen;

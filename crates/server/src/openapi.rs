@@ -40,6 +40,10 @@ pub fn document() -> Value {
 }
 
 fn operation(route: &Route, schemas: &mut SchemaGenerator, error: &Value) -> Value {
+    let error = match route.failure {
+        Some(own) => json!({ "anyOf": [own(schemas).to_value(), error] }),
+        None => error.clone(),
+    };
     let mut operation = json!({
         "summary": route.summary,
         "operationId": operation_id(route),
@@ -87,11 +91,14 @@ fn parameters(route: &Route) -> impl Iterator<Item = Value> {
     let in_query = route.query.iter().map(|(name, text)| {
         json!({ "name": name, "in": "query", "description": text, "schema": { "type": "string" } })
     });
+    let in_header = route.headers.iter().map(|(name, text)| {
+        json!({ "name": name, "in": "header", "description": text, "schema": { "type": "string" } })
+    });
     let user = matches!(route.access, Access::User | Access::Acting).then(|| {
         let text = "The user, where the credential is an app's key or an operator's token, or in dev mode.";
         json!({ "name": "X-User-Id", "in": "header", "description": text, "schema": { "type": "string" } })
     });
-    in_path.chain(in_query).chain(user)
+    in_path.chain(in_query).chain(in_header).chain(user)
 }
 
 /// `get_api_apps_package`

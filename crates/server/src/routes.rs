@@ -4,12 +4,13 @@
 use axum::{
     Router,
     handler::Handler,
+    response::{IntoResponse as _, Response},
     routing::{MethodFilter, MethodRouter, on},
 };
-use http::Method;
+use http::{Method, StatusCode, Uri};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use crate::{rest, state::AppState, ws};
+use crate::{error::Failure, rest, state::AppState, ws};
 
 /// Who may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +47,9 @@ pub struct Route {
     pub summary: &'static str,
     pub(crate) request: Option<fn(&mut SchemaGenerator) -> Schema>,
     pub(crate) response: Option<fn(&mut SchemaGenerator) -> Schema>,
+    pub(crate) failure: Option<fn(&mut SchemaGenerator) -> Schema>,
     pub(crate) query: &'static [(&'static str, &'static str)],
+    pub(crate) headers: &'static [(&'static str, &'static str)],
     pub(crate) success: u16,
     pub(crate) deprecated: bool,
     handler: MethodRouter<AppState>,
@@ -72,7 +75,9 @@ impl Route {
             summary,
             request: None,
             response: None,
+            failure: None,
             query: &[],
+            headers: &[],
             success: 200,
             deprecated: false,
             handler: on(filter, handler),
@@ -86,6 +91,17 @@ impl Route {
 
     pub(crate) fn gives<T: JsonSchema>(mut self) -> Self {
         self.response = Some(SchemaGenerator::subschema_for::<T>);
+        self
+    }
+
+    /// The form of its failures, beside the common one.
+    pub(crate) fn fails<T: JsonSchema>(mut self) -> Self {
+        self.failure = Some(SchemaGenerator::subschema_for::<T>);
+        self
+    }
+
+    pub(crate) fn headers(mut self, headers: &'static [(&'static str, &'static str)]) -> Self {
+        self.headers = headers;
         self
     }
 
@@ -124,5 +140,18 @@ pub fn table() -> Vec<Route> {
 }
 
 pub(crate) fn router() -> Router<AppState> {
-    table().into_iter().fold(Router::new(), |router, route| router.route(route.path, route.handler))
+    let router =
+        table().into_iter().fold(Router::new(), |router, route| router.route(route.path, route.handler));
+    router.fallback(no_route).method_not_allowed_fallback(no_method)
+}
+
+async fn no_route(uri: Uri) -> Response {
+    Failure::not_found(format_args!("route {}", uri.path())).into_response()
+}
+
+async fn no_method(method: Method, uri: Uri) -> Response {
+    let text = format!("{} does not take {method}; see /api/openapi.json", uri.path());
+    let mut response = Failure::invalid(text).into_response();
+    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+    response
 }

@@ -5,7 +5,7 @@ use std::{io::Write as _, path::Path};
 use aws_lc_rs::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
-use toolyard_core::ports::{Ids, Secrets, Unsealed};
+use toolyard_core::ports::{AppChange, Apps, Ids, Secrets, StoreError, Unsealed};
 
 /// The root key is missing, unreadable or malformed.
 #[derive(Debug, thiserror::Error)]
@@ -107,6 +107,23 @@ impl Secrets for RootKeys {
     fn derive(&self, purpose: &str) -> Vec<[u8; 32]> {
         self.keys.iter().map(|root| derive(root, purpose)).collect()
     }
+}
+
+/// Seals the apps' signing secrets with the current root key, so that the old one can go. What opens with neither is left
+/// as it is.
+pub(crate) async fn seal_anew(apps: &dyn Apps, secrets: &dyn Secrets) -> Result<(), StoreError> {
+    for app in apps.list(None).await? {
+        let again = |sealed: &Vec<u8>| secrets.open(sealed).map(|plain| secrets.seal(&plain));
+        match app.signing.iter().map(again).collect::<Result<Vec<_>, _>>() {
+            Ok(signing) => {
+                apps.change(&app.package, AppChange::Signing(signing), app.updated_at).await?;
+            }
+            Err(Unsealed) => {
+                tracing::warn!(app = %app.package, "its signing secret opens with neither root key; make a new one");
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

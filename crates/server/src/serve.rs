@@ -2,7 +2,6 @@
 
 use std::{net::SocketAddr, num::NonZeroU32, sync::Arc, time::Duration};
 
-use axum::{Router, middleware};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use toolyard_core::{
@@ -21,7 +20,7 @@ use toolyard_store::{LocalSignals, OpenError, SqliteStore, StoreSettings};
 use crate::{
     auth::{Oidc, TokenError, Tokens},
     config::{AuthMode, CallsConfig, Config, RateConfig},
-    hosts::{self, Hosts},
+    hosts::{Checked, Hosts},
     lifecycle::Lifecycle,
     listen, openapi, routes,
     secrets::{self, RootKeyError, RootKeys},
@@ -78,7 +77,7 @@ pub struct Server {
     /// Everything in it.
     pub state: AppState,
     listener: TcpListener,
-    router: Router,
+    service: Checked,
 }
 
 /// Runs a server until `stop` fires, then drains it.
@@ -96,9 +95,14 @@ impl Server {
         let listen = |error| StartError::Listen { address: config.server.listen, error };
         let listener = TcpListener::bind(config.server.listen).await.map_err(listen)?;
         config.server.listen = listener.local_addr().map_err(listen)?;
-        let mode = auth_mode(&config);
+        let mode = auth_mode(&config)?;
         let secrets: Arc<dyn Secrets> = Arc::new(root_keys(&config, &world)?);
         let store = Arc::new(SqliteStore::open(store_settings(&config), &lifecycle.tasks).await?);
+        if config.auth.old_root_key.is_some() {
+            secrets::seal_anew(&*store, &*secrets)
+                .await
+                .map_err(|error| StartError::Config(error.to_string()))?;
+        }
         let signals: Arc<dyn Signals> = Arc::new(LocalSignals::default());
         let guard = guard(&config, mode)?;
         let http = HttpClient::new(guard.clone(), client_settings(&config));
@@ -151,7 +155,7 @@ impl Server {
             Traces::to(url, world.ids.clone())?.follow(executor.watch(), &lifecycle);
         }
         let (recorder, metrics) = telemetry::recorder();
-        let hosts = Arc::new(Hosts::new(&config.server));
+        let hosts = Hosts::new(&config.server);
         let state: AppState = Arc::new(Shared {
             auth_mode: mode,
             stores: stores(store),
@@ -177,19 +181,17 @@ impl Server {
         if restored > 0 {
             tracing::info!(restored, "apps of the process before are expected back");
         }
-        let router = routes::router()
-            .layer(middleware::from_fn_with_state(hosts, hosts::check))
-            .with_state(state.clone());
+        let service = Checked::new(hosts, routes::router().with_state(state.clone()));
         housekeeping(&state);
-        Ok(Self { address: state.config.server.listen, state, listener, router })
+        Ok(Self { address: state.config.server.listen, state, listener, service })
     }
 
     /// Serves until `stop` fires, then drains: no new calls, running ones finish within a bound, apps are told to come
     /// back, everything recorded is written.
     pub async fn run(self, stop: CancellationToken) {
-        let Self { state, listener, router, .. } = self;
+        let Self { state, listener, service, .. } = self;
         let lifecycle = state.lifecycle.clone();
-        let connections = listen::serve(listener, router, &lifecycle);
+        let connections = listen::serve(listener, service, state.config.server.max_connections, &lifecycle);
         tokio::select! {
             () = connections => {}
             () = stop.cancelled() => {}
@@ -252,15 +254,21 @@ fn housekeeping(state: &AppState) {
     });
 }
 
-fn auth_mode(config: &Config) -> AuthMode {
-    let default = if config.server.listen.ip().is_loopback() { AuthMode::Dev } else { AuthMode::Token };
-    let mode = config.auth.mode.unwrap_or(default);
+fn auth_mode(config: &Config) -> Result<AuthMode, StartError> {
+    let at_home = config.server.listen.ip().is_loopback();
+    let mode = config.auth.mode.unwrap_or(if at_home { AuthMode::Dev } else { AuthMode::Token });
     if mode == AuthMode::Dev {
+        // Checked when the configuration is read, and again here: it may have been made in another way.
+        if !at_home {
+            let text =
+                format!("auth.mode `dev` is only for a loopback address, not {}", config.server.listen);
+            return Err(StartError::Config(text));
+        }
         tracing::warn!(
             "auth is in dev mode: every caller on this machine is believed; set auth.mode = \"token\" to end it"
         );
     }
-    mode
+    Ok(mode)
 }
 
 fn root_keys(config: &Config, world: &World) -> Result<RootKeys, RootKeyError> {

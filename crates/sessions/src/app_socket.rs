@@ -24,8 +24,14 @@ pub struct AppSocket {
 }
 
 impl AppSocket {
+    /// The app gave a sign of life.
+    pub fn gave_sign(&self) {
+        self.sessions.sign_of(&self.live, &self.package, self.number);
+    }
+
     /// Takes one message. Nothing that an app says is fatal.
     pub fn receive(&self, text: &str) {
+        self.gave_sign();
         match FromApp::read(text) {
             Ok(message) => self.handle(message),
             Err(error) => {

@@ -1,12 +1,13 @@
 //! An app's socket introduces itself. RUNNING is set before the ack goes out: subscriptions and pictures follow it
-//! within a millisecond.
+//! within a millisecond. Calls come over another connection and could overtake the ack, so they wait until the app has
+//! given a sign that it has read it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use toolyard_core::ports::{AppRecord, StoreError};
 use toolyard_protocol::{
     AppSessionId, PackageName, UserId,
@@ -20,10 +21,13 @@ use toolyard_protocol::{
 use crate::{
     app_socket::AppSocket,
     outbox::Outbox,
-    run::{Link, Phase},
+    run::{Link, Phase, Run},
     sessions::{Sessions, unavailable},
     user::User,
 };
+
+/// How long the first sign of an app may take after its ack; then calls go out all the same.
+const GREETING_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Who an app's socket says it is: by its first message, and for SDK 3 by the headers of its upgrade.
 #[derive(Debug, Default)]
@@ -61,7 +65,7 @@ impl Sessions {
             let why = unavailable(format!(
                 "{package} connected with a wrong API key; its developer has to set the right one."
             ));
-            let starting = |run: &crate::run::Run| matches!(run.phase(), Phase::Starting);
+            let starting = |run: &Run| matches!(run.phase(), Phase::Starting);
             if live.lock().apps.get(&package).is_some_and(starting) {
                 self.end_run(&live, &package, &session, why).await;
             }
@@ -106,7 +110,7 @@ impl Sessions {
         let (capabilities, device_state) = (state.capabilities.clone(), state.state.clone());
         let run = state.apps.get_mut(package).filter(|run| run.session == *session)?;
         match run.phase() {
-            Phase::Starting | Phase::Running | Phase::Lost => {}
+            Phase::Starting | Phase::Greeted | Phase::Running | Phase::Lost => {}
             Phase::Stopping | Phase::Ended(_) => return None,
         }
         // An older socket is left to the app: closing it would make the SDK forget the new one as well.
@@ -121,7 +125,7 @@ impl Sessions {
             subscriptions: Some(Vec::new()),
             timestamp: Some(self.timestamp()),
         });
-        run.enter(Phase::Running);
+        run.enter(Phase::Greeted);
         outbox
             .control(if reconnects { ToApp::ReconnectAck(ack) } else { ToApp::ConnectionAck(ack) }.to_text());
         let snapshot = DeviceStateUpdate {
@@ -130,11 +134,32 @@ impl Sessions {
             timestamp: Some(self.timestamp()),
         };
         outbox.control(ToApp::DeviceStateUpdate(snapshot).to_text());
+        outbox.ping();
         let notice = AppNotice { package_name: package.clone(), timestamp: Some(self.timestamp()) };
         state.tell_device(&ToDevice::AppStarted(notice));
         state.tell_device(&ToDevice::AppStateChange(AppStateChange { timestamp: Some(self.timestamp()) }));
         drop(state);
+        self.await_sign(live.clone(), package.clone(), number);
         Some(AppSocket { sessions: self.clone(), live: live.clone(), package: package.clone(), number })
+    }
+
+    fn await_sign(&self, live: Arc<User>, package: PackageName, number: u64) {
+        let sessions = self.clone();
+        self.parts().tasks.spawn(async move {
+            tokio::select! {
+                () = sleep(GREETING_TIMEOUT) => sessions.sign_of(&live, &package, number),
+                () = sessions.parts().stopping.cancelled() => {}
+            }
+        });
+    }
+
+    /// The app behind that socket has read its ack: calls may go out.
+    pub(crate) fn sign_of(&self, live: &Arc<User>, package: &PackageName, number: u64) {
+        let state = live.lock();
+        let greeted = |run: &&Run| run.is_link(number) && matches!(run.phase(), Phase::Greeted);
+        if let Some(run) = state.apps.get(package).filter(greeted) {
+            run.enter(Phase::Running);
+        }
     }
 
     /// The app's settings with the user's values in place of the defaults.

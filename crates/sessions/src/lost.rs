@@ -19,7 +19,7 @@ impl Sessions {
             let mut state = live.lock();
             let Some(run) = state.apps.get_mut(package).filter(|run| run.is_link(number)) else { return };
             let released = run.link.take().is_some_and(|link| link.released);
-            if !matches!(run.phase(), Phase::Running) {
+            if !matches!(run.phase(), Phase::Greeted | Phase::Running) {
                 return;
             }
             run.enter(Phase::Lost);

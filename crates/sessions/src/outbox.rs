@@ -19,6 +19,8 @@ pub enum Frame {
     Text(String),
     /// Sound.
     Binary(Bytes),
+    /// A question that the other side's WebSocket answers by itself, after everything that was sent before it.
+    Ping,
     /// The end.
     Close {
         /// A WebSocket close code.
@@ -62,6 +64,15 @@ impl Outbox {
 
     /// A message that must arrive.
     pub fn control(&self, text: String) {
+        self.must(Frame::Text(text));
+    }
+
+    /// Asks for a sign of life.
+    pub fn ping(&self) {
+        self.must(Frame::Ping);
+    }
+
+    fn must(&self, frame: Frame) {
         let mut queue = self.lock();
         if queue.closing {
             return;
@@ -70,7 +81,7 @@ impl Outbox {
             queue.frames.clear();
             return self.end(queue, 1011, "too slow");
         }
-        queue.frames.push_back((Class::Control, Frame::Text(text)));
+        queue.frames.push_back((Class::Control, frame));
         drop(queue);
         self.filled.notify_one();
     }

@@ -27,7 +27,10 @@ pub(crate) enum Opened {
 pub(crate) enum Phase {
     /// Asked to start, not yet connected.
     Starting,
-    /// Connected and acknowledged.
+    /// Connected and acknowledged; whether the app has read that is not known yet. A call that overtakes the
+    /// acknowledgement finds no session in the app, so calls wait for a first sign of it.
+    Greeted,
+    /// Connected, and the app knows.
     Running,
     /// The socket broke; the app may come back by itself.
     Lost,
@@ -41,7 +44,7 @@ impl Phase {
     pub(crate) fn state(&self) -> AppState {
         match self {
             Self::Starting => AppState::Starting,
-            Self::Running => AppState::Running,
+            Self::Greeted | Self::Running => AppState::Running,
             Self::Lost => AppState::Lost,
             Self::Stopping => AppState::Stopping,
             Self::Ended(_) => AppState::Stopped,
@@ -113,10 +116,14 @@ impl Run {
         self.record.details.app_type == AppType::Standard
     }
 
+    /// Whether its socket is open and acknowledged.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.link.is_some() && matches!(*self.phase.borrow(), Phase::Greeted | Phase::Running)
+    }
+
     /// The open socket, while the app runs.
     pub(crate) fn outbox(&self) -> Option<&Arc<Outbox>> {
-        let running = matches!(*self.phase.borrow(), Phase::Running);
-        self.link.as_ref().filter(|_| running).map(|link| &link.outbox)
+        self.link.as_ref().filter(|_| self.is_connected()).map(|link| &link.outbox)
     }
 
     /// Whether the socket with that number is the current one.

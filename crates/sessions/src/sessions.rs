@@ -23,7 +23,7 @@ use toolyard_protocol::{AppSessionId, ErrorCode, PackageName, UserId, api::Sessi
 
 use crate::{
     outbox::Outbox,
-    run::{Opened, Phase},
+    run::{Opened, Run},
     settings::SessionSettings,
     user::User,
 };
@@ -173,10 +173,7 @@ impl Waker for Sessions {
     }
 
     fn is_connected(&self, user: &UserId, app: &PackageName) -> bool {
-        self.find(user).is_some_and(|live| {
-            let live = live.lock();
-            live.apps.get(app).is_some_and(|run| run.link.is_some() && matches!(run.phase(), Phase::Running))
-        })
+        self.find(user).is_some_and(|live| live.lock().apps.get(app).is_some_and(Run::is_connected))
     }
 }
 

@@ -102,7 +102,7 @@ impl User {
 }
 
 impl Live {
-    /// Marks an app as used, if it runs.
+    /// Marks an app as used, if it runs and knows it.
     pub(crate) fn use_running(&mut self, package: &PackageName) -> Option<Ready> {
         let now = Instant::now();
         let run = self

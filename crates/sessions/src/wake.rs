@@ -1,6 +1,6 @@
 //! The wake: a sleeping app is asked to connect, once, whoever and however many wait for it.
 //!
-//! Webhook, socket, authenticated init, RUNNING, ack. Waiting is by event. An app that is woken by a call runs beside
+//! Webhook, socket, authenticated init, RUNNING, ack, first sign. Waiting is by event. An app that is woken by a call runs beside
 //! the app in front and gets neither microphone nor camera until the user opens it.
 
 use std::sync::Arc;
@@ -73,7 +73,7 @@ impl Sessions {
                 // What was stopping or lost is over; now it can be started.
                 (Phase::Ended(_), AppState::Stopping | AppState::Lost) => {}
                 (Phase::Ended(reason), _) => return Err((*reason).clone()),
-                (Phase::Starting | Phase::Lost | Phase::Stopping, _) => {}
+                (Phase::Starting | Phase::Greeted | Phase::Lost | Phase::Stopping, _) => {}
             }
         }
     }

@@ -38,7 +38,7 @@ async fn a_clean_stop_writes_what_is_queued() {
         ..StoreSettings::at(folder.path().join("deep/t.db"))
     };
     let store = SqliteStore::open(settings.clone(), &tasks).await.unwrap();
-    store_suite::queue_some_calls(&store, 3).await;
+    store_suite::queue_some_calls(&store, 0, 3).await;
     store.close().await;
     let again = SqliteStore::open(settings, &tasks).await.unwrap();
     let filter = toolyard_core::ports::CallFilter { limit: 10, ..Default::default() };
@@ -50,7 +50,7 @@ async fn old_calls_and_keys_are_pruned() {
     let folder = tempfile::tempdir().unwrap();
     let store =
         SqliteStore::open(StoreSettings::at(folder.path().join("t.db")), &TaskTracker::new()).await.unwrap();
-    store_suite::queue_some_calls(&store, 3).await;
+    store_suite::queue_some_calls(&store, 0, 3).await;
     let filter = toolyard_core::ports::CallFilter { limit: 10, ..Default::default() };
     let calls = toolyard_core::ports::CallLog::page(&store, &filter).await.unwrap();
     store.prune(calls[0].started_at, calls[0].started_at).await.unwrap();
@@ -64,4 +64,27 @@ async fn what_is_no_database_is_said_so() {
     std::fs::write(&path, "this is not a database, it is a text of some length").unwrap();
     let opened = SqliteStore::open(StoreSettings::at(&path), &TaskTracker::new()).await;
     assert!(opened.is_err_and(|error| error.to_string().contains("t.db")));
+}
+
+#[tokio::test]
+async fn the_ledger_does_not_get_in_the_way_of_other_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = StoreSettings {
+        batch_delay: std::time::Duration::ZERO,
+        ..StoreSettings::at(folder.path().join("t.db"))
+    };
+    let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
+    let writes = async {
+        for round in 0..50 {
+            store_suite::publish_one(&store, round).await;
+        }
+    };
+    let records = async {
+        for round in 0..500 {
+            store_suite::queue_some_calls(&store, round, 5).await;
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::join!(writes, records);
+    store.close().await;
 }

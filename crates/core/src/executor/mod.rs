@@ -97,7 +97,12 @@ impl Executor {
     /// The single door. Doors run it on a tracked task: when their client leaves they fire `cx.cancel`, and the call is
     /// still recorded.
     pub async fn call(self: &Arc<Self>, cx: CallContext, call: ToolCall) -> Outcome {
-        if cx.key.is_some() { self.call_once(cx, call).await } else { self.call_now(cx, call).await }
+        // The rare way is boxed, so that the common one is not as large as both together.
+        if cx.key.is_some() {
+            Box::pin(self.call_once(cx, call)).await
+        } else {
+            self.call_now(cx, call).await
+        }
     }
 
     async fn call_now(&self, cx: CallContext, call: ToolCall) -> Outcome {

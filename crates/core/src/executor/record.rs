@@ -62,13 +62,9 @@ pub(super) fn log(record: &CallRecord, error: Option<&ToolError>) {
     let cause = error.and_then(|error| error.cause.as_deref());
     tracing::info!(
         target: "toolyard::call",
-        id = %record.id,
-        user = %record.user,
-        caller = %record.caller,
-        door = record.door.as_str(),
+        id = record.id.as_str(),
+        user = record.user.as_str(),
         us = record.duration_us,
-        ready_us = record.steps.ready,
-        invoke_us = record.steps.invoke,
         cause,
         "{} {outcome}{word}",
         record.tool,

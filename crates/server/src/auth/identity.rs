@@ -99,9 +99,13 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 fn named_user(headers: &HeaderMap) -> Result<Option<UserId>, Failure> {
-    let Some(text) = header(headers, USER_HEADER).filter(|text| !text.trim().is_empty()) else {
+    let Some(value) = headers.get(USER_HEADER) else { return Ok(None) };
+    // Unreadable is not the same as missing: the request would be somebody else's.
+    let text = std::str::from_utf8(value.as_bytes())
+        .map_err(|_| Failure::invalid(format!("{USER_HEADER}: expected UTF-8")))?;
+    if text.trim().is_empty() {
         return Ok(None);
-    };
+    }
     text.parse().map(Some).map_err(|error| Failure::invalid(format!("{USER_HEADER}: {error}")))
 }
 

@@ -17,10 +17,10 @@ use crate::config::OidcConfig;
 
 /// Largest list of keys.
 const MAX_KEYS_BYTES: usize = 256 * 1024;
-/// Keys are fetched again when a token names an unknown one, but not more often than this.
-const REFETCH: Duration = Duration::from_secs(60);
 /// How long the issuer may take.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
+/// How far the issuer's clock may be ahead of ours, in seconds.
+const SKEW_S: i64 = 60;
 /// Asymmetric ones only: a published key must not serve as a shared secret.
 const ALGORITHMS: [Algorithm; 6] = [
     Algorithm::EdDSA,
@@ -39,9 +39,12 @@ pub struct Oidc {
     fetching: tokio::sync::Mutex<()>,
 }
 
+/// Keys by their id.
+type Keys = Vec<(Option<String>, DecodingKey)>;
+
 #[derive(Default)]
 struct Fetched {
-    keys: Arc<Vec<(Option<String>, DecodingKey)>>,
+    keys: Arc<Keys>,
     at: Option<Instant>,
 }
 
@@ -71,12 +74,19 @@ impl Oidc {
         if claims.get("exp").and_then(Value::as_i64).is_none_or(|exp| exp <= now.as_second()) {
             return Err(TokenError::Expired);
         }
+        if claims.get("nbf").and_then(Value::as_i64).is_some_and(|from| from > now.as_second() + SKEW_S) {
+            return Err(TokenError::Invalid);
+        }
+        // Whoever can enter any address at the issuer must not become its owner here.
+        if self.config.user_claim == "email" && claims.get("email_verified").is_some_and(|v| *v != true) {
+            return Err(TokenError::Invalid);
+        }
         let user = claims.get(&self.config.user_claim).and_then(Value::as_str).ok_or(TokenError::Invalid)?;
         user.parse().map_err(|_| TokenError::Invalid)
     }
 
     /// The known keys, fetched anew where the one that is asked for is not among them.
-    async fn keys_for(&self, kid: Option<&str>) -> Arc<Vec<(Option<String>, DecodingKey)>> {
+    async fn keys_for(&self, kid: Option<&str>) -> Arc<Keys> {
         if let Some(keys) = self.fresh_enough(kid) {
             return keys;
         }
@@ -100,14 +110,15 @@ impl Oidc {
         known.keys.clone()
     }
 
-    fn fresh_enough(&self, kid: Option<&str>) -> Option<Arc<Vec<(Option<String>, DecodingKey)>>> {
+    fn fresh_enough(&self, kid: Option<&str>) -> Option<Arc<Keys>> {
         let known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         let has = known.keys.iter().any(|(known, _)| kid.is_none() || known.as_deref() == kid);
-        let recent = known.at.is_some_and(|at| at.elapsed() < REFETCH);
+        let refetch = Duration::from_secs(self.config.refetch_s);
+        let recent = known.at.is_some_and(|at| at.elapsed() < refetch);
         (has || recent).then(|| known.keys.clone())
     }
 
-    async fn fetch(&self) -> Result<Vec<(Option<String>, DecodingKey)>, String> {
+    async fn fetch(&self) -> Result<Keys, String> {
         let request = Request::get(&self.config.jwks_url).body(Full::<Bytes>::default());
         let answer = self.http.send(request.map_err(|e| e.to_string())?).await.map_err(|e| e.to_string())?;
         if !answer.status.is_success() {

@@ -107,6 +107,8 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     at_least("server.body_bytes", config.server.body_bytes as u64, 1_024)?;
     at_least("server.tool_set_bytes", config.server.tool_set_bytes as u64, 1_024)?;
     at_least("server.socket_message_bytes", config.server.socket_message_bytes as u64, 1_024)?;
+    at_least("server.body_timeout_ms", config.server.body_timeout_ms, 1)?;
+    at_least("server.max_connections", config.server.max_connections as u64, 1)?;
     at_least("server.heartbeat_s", config.server.heartbeat_s, 1)?;
     at_least("calls.timeout_ms", config.calls.timeout_ms, 1)?;
     at_least("calls.wake_timeout_ms", config.calls.wake_timeout_ms, 1)?;

@@ -22,6 +22,10 @@ pub struct ServerConfig {
     pub body_bytes: usize,
     /// Largest body of a tool set in bytes.
     pub tool_set_bytes: usize,
+    /// How long a request may take to send its body, in milliseconds.
+    pub body_timeout_ms: u64,
+    /// HTTP connections at once; more wait to be accepted. Sockets of apps and devices do not count.
+    pub max_connections: usize,
     /// Largest message on a socket in bytes.
     pub socket_message_bytes: usize,
     /// How long a stop waits for calls under way, in milliseconds.
@@ -39,6 +43,8 @@ impl Default for ServerConfig {
             origins: Vec::new(),
             body_bytes: 1024 * 1024,
             tool_set_bytes: 8 * 1024 * 1024,
+            body_timeout_ms: 30_000,
+            max_connections: 20_000,
             socket_message_bytes: 1024 * 1024,
             drain_ms: 10_000,
             heartbeat_s: 10,
@@ -65,7 +71,8 @@ pub struct AuthConfig {
     /// Root key, 64 hex digits; everything secret is derived from it or sealed with it. Where it is missing, it is made
     /// and kept in `root_key_file`.
     pub root_key: Option<String>,
-    /// The root key before the current one, during a rotation: still opens and verifies, never seals or signs.
+    /// The root key before the current one, during a rotation: still opens and verifies, never seals or signs. A start
+    /// seals everything anew with the current one, so it can go when the tokens made with it have expired.
     pub old_root_key: Option<String>,
     /// Where the root key is kept. Where it is missing: `root.key` beside the database.
     pub root_key_file: Option<PathBuf>,
@@ -86,10 +93,17 @@ pub struct OidcConfig {
     /// The claim that is the user's id.
     #[serde(default = "email")]
     pub user_claim: String,
+    /// Keys are fetched again when a token names an unknown one, but not more often than once in so many seconds.
+    #[serde(default = "a_minute")]
+    pub refetch_s: u64,
 }
 
 fn email() -> String {
     "email".to_owned()
+}
+
+fn a_minute() -> u64 {
+    60
 }
 
 /// Where things are stored.
@@ -266,7 +280,7 @@ pub struct LedgerConfig {
     pub keep_days: u32,
     /// How long a batch of records may wait for more, in milliseconds. A kill loses at most this.
     pub batch_delay_ms: u64,
-    /// Most records in one batch, and in the queue before calls wait.
+    /// Records after which a batch waits no longer. Calls wait when eight times as many are unwritten.
     pub batch_size: usize,
 }
 

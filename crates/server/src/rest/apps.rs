@@ -1,6 +1,6 @@
 //! `/api/apps`: registering, reading, changing and removing apps.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use http::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -23,6 +23,7 @@ use crate::{
     auth::{Builder, Identity, Refusal},
     body::{JsonBody, LargeJsonBody},
     error::{Failure, json},
+    extract::Path,
     routes::{Access, Route},
     state::AppState,
 };
@@ -116,12 +117,11 @@ async fn create(
         return Err(Refusal::Forbidden("an app key cannot register apps").into());
     }
     let name = &new.package_name;
-    if name.is_reserved() {
-        return Err(Failure::invalid(format!(
-            "packageName: `{name}` is kept for the platform; choose another name"
-        )));
-    }
     let mut problems = problems_of(&state, &new.details);
+    if name.is_reserved() {
+        let text = format!("`{name}` is kept for the platform; choose another name");
+        problems.insert(0, Problem::new("packageName", text));
+    }
     let tools = new.tools.unwrap_or_default();
     problems.extend(check_set(&tools).err().unwrap_or_default());
     if !problems.is_empty() {
@@ -171,19 +171,17 @@ async fn change(
     if matches!(who, Identity::App(_)) {
         return Err(Refusal::Forbidden("an app key cannot change the app; use a developer's token").into());
     }
-    if let Some(assistant) = patch.assistant {
-        if !who.is_operator() {
-            return Err(Refusal::Forbidden("only an operator gives the assistant grant").into());
-        }
-        state.stores.apps.change(&app.package, AppChange::Assistant(assistant), state.clock.now()).await?;
+    if patch.assistant.is_some() && !who.is_operator() {
+        return Err(Refusal::Forbidden("only an operator gives the assistant grant").into());
     }
-    if !patch.details.is_empty() {
-        let details = patched(&app.details, patch.details)?;
-        let problems = problems_of(&state, &details);
-        if !problems.is_empty() {
-            return Err(Failure::problems(format!("{name} cannot be changed like this"), problems));
-        }
-        let change = AppChange::Details(Box::new(details));
+    let details = Some(patched(&app.details, patch.details)?).filter(|details| *details != app.details);
+    let problems = details.as_ref().map(|details| problems_of(&state, details)).unwrap_or_default();
+    if !problems.is_empty() {
+        return Err(Failure::problems(format!("{name} cannot be changed like this"), problems));
+    }
+    // Nothing is changed before everything was checked.
+    let details = details.map(|details| AppChange::Details(Box::new(details)));
+    for change in details.into_iter().chain(patch.assistant.map(AppChange::Assistant)) {
         state.stores.apps.change(&app.package, change, state.clock.now()).await?;
     }
     state.signals.publish(Change::App(app.package.clone()));
@@ -195,9 +193,10 @@ async fn remove(State(state): State<AppState>, Builder(who): Builder, Path(name)
     if matches!(who, Identity::App(_)) {
         return Err(Refusal::Forbidden("an app key cannot remove the app; use a developer's token").into());
     }
-    state.sessions.stop_everywhere(&app.package).await;
     state.stores.apps.remove(&app.package).await?;
-    state.signals.publish(Change::App(app.package));
+    state.signals.publish(Change::App(app.package.clone()));
+    // Last, so that nothing starts it again meanwhile.
+    state.sessions.stop_everywhere(&app.package).await;
     nothing()
 }
 

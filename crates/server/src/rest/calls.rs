@@ -4,7 +4,7 @@
 use std::{convert::Infallible, sync::Arc};
 
 use axum::{
-    extract::{Path, Query, State},
+    extract::State,
     response::{
         IntoResponse as _, Sse,
         sse::{Event, KeepAlive},
@@ -24,6 +24,7 @@ use super::{Answer, ok, tools::KEEP_ALIVE};
 use crate::{
     auth::{Anybody, Identity, Refusal, Role},
     error::Failure,
+    extract::{Path, Query},
     routes::{Access, Route},
     state::AppState,
 };
@@ -31,7 +32,7 @@ use crate::{
 /// Calls on a page where nobody says how many.
 const DEFAULT_PAGE: u32 = 50;
 /// Most calls on a page.
-const MAX_PAGE: u32 = 500;
+const MAX_PAGE: u32 = 200;
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
@@ -43,7 +44,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 ("outcome", "Only with this outcome: `OK` or an error code"),
                 ("since", "Only at this time or later, ISO 8601"),
                 ("before", "The `next` of the page before"),
-                ("limit", "At most so many, up to 500"),
+                ("limit", "At most so many, up to 200; 50 where nothing is said"),
             ])
             .gives::<CallPage>(),
         Route::new(

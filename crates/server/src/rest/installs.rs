@@ -1,6 +1,6 @@
 //! `/api/installs`: which apps the user has, and what they allow them.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use http::Method;
 use serde::Serialize;
 use toolyard_core::ports::Change;
@@ -13,6 +13,7 @@ use super::{Answer, nothing, ok, package};
 use crate::{
     auth::ForUser,
     error::Failure,
+    extract::Path,
     routes::{Access, Route},
     state::AppState,
 };

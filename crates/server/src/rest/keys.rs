@@ -1,6 +1,6 @@
 //! Keys and signing secrets of an app, made anew.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use http::Method;
 use sha2::{Digest, Sha256};
 use toolyard_core::ports::{AppChange, Change};
@@ -10,6 +10,7 @@ use super::{Answer, apps::owned, ok, package};
 use crate::{
     auth::{Builder, Identity, Refusal},
     error::Failure,
+    extract::Path,
     routes::{Access, Route},
     state::AppState,
 };

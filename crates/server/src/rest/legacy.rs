@@ -1,10 +1,7 @@
 //! The endpoints of the first generation. They answer in their old form, run through the same executor, and say that
 //! they will go.
 
-use axum::{
-    extract::{Path, State},
-    response::Response,
-};
+use axum::{extract::State, handler::Handler as _, middleware::map_response, response::Response};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -16,12 +13,13 @@ use toolyard_protocol::{
     result::RestResult,
 };
 
-use super::package;
+use super::{package, tools::failure_in};
 use crate::{
     auth::{ActingFor, Anybody, Identity, Refusal},
     body::JsonBytes,
     calls,
-    error::{Failure, json as answer},
+    error::{Failure, json as answer, status_of},
+    extract::Path,
     routes::{Access, Route},
     state::AppState,
 };
@@ -38,7 +36,7 @@ pub(crate) fn routes() -> Vec<Route> {
             "/api/tools/apps/{package}/tools",
             Access::Known,
             "Tools of one app, old form",
-            app_tools,
+            app_tools.layer(map_response(list_instead)),
         )
         .deprecated(),
         Route::new(
@@ -46,7 +44,7 @@ pub(crate) fn routes() -> Vec<Route> {
             "/api/tools/users/{user}/tools",
             Access::Known,
             "Tools of one user, old form",
-            user_tools,
+            user_tools.layer(map_response(list_instead)),
         )
         .deprecated(),
         Route::new(
@@ -54,10 +52,18 @@ pub(crate) fn routes() -> Vec<Route> {
             "/api/tools/apps/{package}/tool",
             Access::Known,
             "Calls a tool, old form",
-            call,
+            call.layer(map_response(execute_instead)),
         )
         .deprecated(),
     ]
+}
+
+async fn list_instead(response: Response) -> Response {
+    marked(response, "</api/tools>; rel=\"successor-version\"")
+}
+
+async fn execute_instead(response: Response) -> Response {
+    marked(response, "</api/tools/execute>; rel=\"successor-version\"")
 }
 
 /// Every answer says that the endpoint will go, and what takes its place.
@@ -69,11 +75,16 @@ fn marked(mut response: Response, successor: &'static str) -> Response {
     response
 }
 
-const LIST: &str = "</api/tools>; rel=\"successor-version\"";
-const EXECUTE: &str = "</api/tools/execute>; rel=\"successor-version\"";
-
 fn old_error(status: StatusCode, message: &str) -> Response {
     answer(status, &json!({ "error": true, "message": message }))
+}
+
+/// The first design knew no refusals here: those are told as everywhere.
+fn old_failure(failure: Failure) -> Response {
+    match failure {
+        Failure::Api(error) => old_error(status_of(error.code), &error.message),
+        refused @ Failure::Refused(_) => refused.into(),
+    }
 }
 
 /// For whom a known one may ask here: everybody for themselves, operators for all, apps with the user in the header.
@@ -106,7 +117,7 @@ async fn app_tools(
         };
         if visible { Ok(app) } else { Err(Failure::not_found(format_args!("app {name}"))) }
     };
-    let response = match found.await {
+    match found.await {
         Ok(app) => {
             let tools: Vec<_> =
                 app.tools.iter().map(|tool| ToolSchema::approximate(&tool.definition)).collect();
@@ -115,8 +126,7 @@ async fn app_tools(
         // The old server answered so, and old clients look for it.
         Err(Failure::Api(error)) => old_error(StatusCode::INTERNAL_SERVER_ERROR, &error.message),
         Err(refused) => refused.into(),
-    };
-    marked(response, LIST)
+    }
 }
 
 async fn user_tools(
@@ -125,18 +135,17 @@ async fn user_tools(
     Path(user): Path<String>,
 ) -> Response {
     let Ok(user) = user.parse::<UserId>() else {
-        return marked(old_error(StatusCode::NOT_FOUND, "User not found"), LIST);
+        return old_error(StatusCode::NOT_FOUND, "User not found");
     };
     let view = async {
         let acting = acting(&state, who, &user).await?;
         Ok::<_, Failure>(state.catalog.view(&acting.user, acting.scope).await?)
     };
-    let response = match view.await {
+    match view.await {
         Ok(view) => answer(StatusCode::OK, &old_listing(&view)),
         Err(Failure::Refused(Refusal::NoSession)) => old_error(StatusCode::NOT_FOUND, "User not found"),
-        Err(failure) => failure.into(),
-    };
-    marked(response, LIST)
+        Err(failure) => old_failure(failure),
+    }
 }
 
 fn old_listing(view: &CatalogView) -> Vec<Value> {
@@ -163,11 +172,10 @@ async fn call(
     headers: HeaderMap,
     JsonBytes(body): JsonBytes,
 ) -> Response {
-    let response = match run(&state, who, &name, &headers, &body).await {
+    match run(&state, who, &name, &headers, &body).await {
         Ok(outcome) => old_answer(&outcome),
         Err(response) => response,
-    };
-    marked(response, EXECUTE)
+    }
 }
 
 async fn run(
@@ -182,9 +190,12 @@ async fn run(
     let (Some(tool), Some(user)) = (call.tool_id, call.user_id) else {
         return Err(bad("toolId and userId are required"));
     };
-    let (app, tool) = (package(name)?, tool.parse::<LocalName>().map_err(|error| bad(&error.to_string()))?);
+    let (app, tool) = (
+        package(name).map_err(old_failure)?,
+        tool.parse::<LocalName>().map_err(|error| bad(&error.to_string()))?,
+    );
     let user = user.parse().map_err(|error: toolyard_protocol::id::InvalidId| bad(&error.to_string()))?;
-    let acting = acting(state, who, &user).await?;
+    let acting = acting(state, who, &user).await.map_err(old_failure)?;
     let arguments = call
         .tool_parameters
         .map(|parameters| toolyard_protocol::raw::to_raw::<Map<String, Value>>(&parameters));
@@ -208,6 +219,9 @@ fn old_answer(outcome: &Outcome) -> Response {
     };
     match outcome {
         Ok(Reply::Done(result)) => {
+            if let Some(error) = failure_in(result) {
+                return failed(&error);
+            }
             let reply: Value = if result.extensions.suppress_voice_response {
                 GIVE_APP_CONTROL_OF_TOOL_RESPONSE.into()
             } else {

@@ -1,6 +1,6 @@
 //! What apps on the SDK call over HTTP, in the form that it expects: key-value storage, settings, permissions.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use http::{HeaderMap, Method, header};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -11,6 +11,7 @@ use crate::{
     auth::{Anybody, Identity, Refusal},
     body::JsonBody,
     error::Failure,
+    extract::Path,
     routes::{Access, Route},
     state::AppState,
 };

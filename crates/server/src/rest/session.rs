@@ -1,6 +1,6 @@
 //! `/api/session`: what is live for the user, and starting and stopping apps.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use http::Method;
 use toolyard_core::ToolError;
 use toolyard_protocol::{
@@ -14,6 +14,7 @@ use super::{Answer, nothing, ok, package};
 use crate::{
     auth::{ActingFor, Refusal},
     error::Failure,
+    extract::Path,
     routes::{Access, Route},
     state::AppState,
 };

@@ -1,6 +1,6 @@
 //! `/api/settings`: which tools the user has switched off, and the user's values of the apps' settings.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use http::Method;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -16,6 +16,7 @@ use crate::{
     auth::ForUser,
     body::JsonBody,
     error::Failure,
+    extract::Path,
     routes::{Access, Route},
     state::AppState,
 };
@@ -83,6 +84,13 @@ async fn switch(
 ) -> Answer {
     let name: ToolName = name.parse().map_err(|error: InvalidName| Failure::invalid(error.to_string()))?;
     installed(&state, &who, name.package()).await?;
+    if !switch.enabled {
+        // Only what is there can be off: so the number of settings is bounded.
+        let app = state.catalog.app(name.package()).await?;
+        if !app.is_some_and(|app| app.tools.iter().any(|tool| tool.name == name)) {
+            return Err(Failure::not_found(format_args!("tool {name}")));
+        }
+    }
     state.stores.settings.switch_tool(&who.user, &name, switch.enabled).await?;
     state.signals.publish(Change::View(who.user));
     nothing()

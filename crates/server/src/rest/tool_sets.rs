@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use http::Method;
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
@@ -23,6 +23,7 @@ use crate::{
     auth::{Builder, Identity},
     body::LargeJsonBody,
     error::Failure,
+    extract::Path,
     routes::{Access, Route},
     state::AppState,
 };
@@ -184,11 +185,11 @@ async fn diff(
 }
 
 fn by_name(set: &StoredSet) -> BTreeMap<String, RawFields> {
-    let read = |raw: &Box<RawValue>| {
+    let read = |raw: &RawValue| {
         let fields: RawFields = serde_json::from_str(raw.get()).ok()?;
         Some((fields.read::<String>("name")?.ok()?, fields))
     };
-    set.tools.iter().filter_map(read).collect()
+    set.tools.iter().filter_map(|raw| read(raw)).collect()
 }
 
 fn difference(from: &BTreeMap<String, RawFields>, to: &BTreeMap<String, RawFields>) -> VersionDiff {

@@ -3,7 +3,7 @@
 use std::{convert::Infallible, time::Duration};
 
 use axum::{
-    extract::{Query, State},
+    extract::State,
     response::{
         IntoResponse as _, Response, Sse,
         sse::{Event, KeepAlive},
@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use toolyard_core::{Door, Reply, ToolCall, ToolError, executor::Outcome, ports::ProgressSink};
 use toolyard_protocol::{
     ErrorCode,
-    call::{ExecuteRequest, Progress},
+    call::{ExecuteRequest, IDEMPOTENCY_KEY, Progress},
     error::WireError,
     result::{RestResult, ToolResult},
     tool::Category,
@@ -29,6 +29,7 @@ use crate::{
     body::JsonBytes,
     calls::{self, Running},
     error::{Failure, call_failed, json},
+    extract::Query,
     routes::{Access, Route},
     state::AppState,
 };
@@ -66,9 +67,20 @@ pub(crate) fn routes() -> Vec<Route> {
                 ("hidden", "`true` lists hidden tools with reasons as well"),
             ])
             .gives::<ListBody>(),
-        Route::new(Method::POST, "/api/tools/execute", Access::Acting, "Calls a tool", execute)
-            .takes::<ExecuteBody>()
-            .gives::<RestResult<'static>>(),
+        Route::new(
+            Method::POST,
+            "/api/tools/execute",
+            Access::Acting,
+            "Calls a tool; `Accept: text/event-stream` gets progress as events, then the result",
+            execute,
+        )
+        .headers(&[
+            (IDEMPOTENCY_KEY, "A call under the same key is made once; kept for a day"),
+            ("traceparent", "The trace to go on with"),
+        ])
+        .takes::<ExecuteBody>()
+        .gives::<RestResult<'static>>()
+        .fails::<RestResult<'static>>(),
     ]
 }
 
@@ -118,7 +130,7 @@ async fn execute(
         Err(error) => return call_failed(&error),
     };
     if wants_events(&headers) {
-        return execute_with_progress(&state, who, &headers, call).await;
+        return Box::pin(execute_with_progress(&state, who, &headers, call)).await;
     }
     match calls::start(&state, who, Door::Rest, &headers, call, ProgressSink::default()).await {
         Ok(running) => with_id(&running.id.clone(), answer(&running.outcome().await)),
@@ -155,7 +167,7 @@ pub(crate) fn answer(outcome: &Outcome) -> Response {
 }
 
 /// A result that says of itself that it is an error.
-fn failure_in(result: &ToolResult) -> Option<ToolError> {
+pub(crate) fn failure_in(result: &ToolResult) -> Option<ToolError> {
     result.mcp.parts().is_error.then(|| {
         let text = result.mcp.all_text();
         let text = if text.is_empty() { "The tool failed and did not say why.".to_owned() } else { text };

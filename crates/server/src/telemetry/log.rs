@@ -1,29 +1,137 @@
-//! Log lines, written by a thread of their own: a call never waits for the terminal.
+//! Log lines, written by a thread of their own: a call never waits for the terminal, and does not even wake anybody. Lines
+//! gather in a buffer that the thread empties every few milliseconds.
 
-use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
-use tracing_subscriber::{EnvFilter, layer::SubscriberExt as _, util::SubscriberInitExt as _};
+use std::{
+    io::{self, Write},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{RecvTimeoutError, SyncSender, sync_channel},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use tracing_subscriber::{
+    EnvFilter, fmt::MakeWriter, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+};
 
 use crate::config::{LogConfig, LogFormat};
 
-/// Lines that wait to be written; more are dropped and counted, because the log must not slow calls down.
-const QUEUE: usize = 32_768;
+/// Bytes that wait to be written; what comes beyond is dropped and counted, because the log must not slow calls down.
+const MAX_WAITING: usize = 4 * 1024 * 1024;
+/// How long a line may wait.
+const DELAY: Duration = Duration::from_millis(20);
 
-/// Keep it until the end: dropping it writes what is queued.
+#[derive(Default)]
+struct Waiting {
+    bytes: Vec<u8>,
+    dropped: u64,
+}
+
+/// Where lines go first.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Waiting>>);
+
+impl Lines {
+    fn take(&self) -> Waiting {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Writes what waits. A log that cannot be written has nobody to tell.
+    fn write_to(&self, out: &mut impl Write) {
+        let Waiting { bytes, dropped } = self.take();
+        let _ = out.write_all(&bytes);
+        if dropped > 0 {
+            let _ = writeln!(
+                out,
+                "{dropped} log lines were dropped: the log is not read as fast as it is written"
+            );
+        }
+        let _ = out.flush();
+    }
+}
+
+impl Write for Lines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.bytes.len() + line.len() > MAX_WAITING {
+            waiting.dropped += 1;
+        } else {
+            waiting.bytes.extend_from_slice(line);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+/// Keep it until the end: dropping it writes what is waiting.
 #[must_use]
 pub struct LogGuard {
-    _writer: WorkerGuard,
+    stop: Option<SyncSender<()>>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl Drop for LogGuard {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
+        }
+    }
 }
 
 /// Starts the log of this process.
 pub fn init_log(config: &LogConfig) -> Result<LogGuard, String> {
     let filter = EnvFilter::try_new(&config.filter).map_err(|error| format!("log.filter: {error}"))?;
-    let (writer, guard) = NonBlockingBuilder::default().buffered_lines_limit(QUEUE).finish(std::io::stderr());
-    let lines = tracing_subscriber::fmt::layer().with_writer(writer);
+    let lines = Lines::default();
+    let layer = tracing_subscriber::fmt::layer().with_writer(lines.clone());
     let registry = tracing_subscriber::registry().with(filter);
     let started = match config.format {
-        LogFormat::Text => registry.with(lines.compact().with_ansi(false)).try_init(),
-        LogFormat::Json => registry.with(lines.json()).try_init(),
+        LogFormat::Text => registry.with(layer.compact().with_ansi(false)).try_init(),
+        LogFormat::Json => registry.with(layer.json()).try_init(),
     };
     started.map_err(|error| error.to_string())?;
-    Ok(LogGuard { _writer: guard })
+    let (stop, stopped) = sync_channel(1);
+    let writer = std::thread::Builder::new().name("log".to_owned()).spawn(move || {
+        let mut out = io::stderr();
+        while stopped.recv_timeout(DELAY) == Err(RecvTimeoutError::Timeout) {
+            lines.write_to(&mut out);
+        }
+        lines.write_to(&mut out);
+    });
+    let writer = writer.map_err(|error| format!("the log's thread cannot be started: {error}"))?;
+    Ok(LogGuard { stop: Some(stop), writer: Some(writer) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_out_in_order_and_too_many_are_counted() {
+        let mut lines = Lines::default();
+        for line in ["a\n", "b\n"] {
+            lines.write_all(line.as_bytes()).unwrap();
+        }
+        let big = vec![b'x'; MAX_WAITING];
+        lines.write_all(&big).unwrap();
+        let mut out = Vec::new();
+        lines.write_to(&mut out);
+        let out = String::from_utf8(out).unwrap();
+        assert!(out.starts_with("a\nb\n1 log lines were dropped"), "{out}");
+        let mut out = Vec::new();
+        lines.write_to(&mut out);
+        assert!(out.is_empty());
+    }
 }

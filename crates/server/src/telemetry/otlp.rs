@@ -49,13 +49,14 @@ impl Traces {
         Ok(Self { exporter, scope: InstrumentationScope::builder("toolyard").build(), ids })
     }
 
-    /// Sends the spans of every call that ends, until the server stops.
+    /// Sends the spans of every call that ends, until the server stops and its last call has ended.
     pub fn follow(self, mut calls: broadcast::Receiver<Arc<CallRecord>>, lifecycle: &Lifecycle) {
-        let stopping = lifecycle.stopping.clone();
+        let under_way = lifecycle.calls.clone();
         lifecycle.spawn(async move {
             let (mut spans, mut ticks) = (Vec::new(), tokio::time::interval(DELAY));
             loop {
                 let stop = tokio::select! {
+                    biased;
                     ended = calls.recv() => match ended {
                         Ok(call) => {
                             spans.extend(self.spans_of(&call));
@@ -71,7 +72,8 @@ impl Traces {
                         Err(broadcast::error::RecvError::Closed) => true,
                     },
                     _ = ticks.tick() => false,
-                    () = stopping.cancelled() => true,
+                    // Calls that were under way when the stop began are told of before this is reached.
+                    () = under_way.wait() => true,
                 };
                 if !spans.is_empty()
                     && let Err(error) = self.exporter.export(std::mem::take(&mut spans)).await

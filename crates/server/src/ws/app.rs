@@ -29,7 +29,7 @@ pub(super) async fn upgrade(
 async fn run(state: AppState, headers: HeaderMap, socket: WebSocket) {
     let outbox = state.sessions.app_outbox();
     let mut pump = Pump::new(socket, outbox.clone(), &state);
-    let Ok(Some(Incoming::Text(first))) = timeout(INTRODUCTION, pump.next()).await else { return };
+    let Ok(Some(first)) = timeout(INTRODUCTION, first_text(&mut pump)).await else { return };
     let Some(who) = introduction(&first, &headers) else {
         return pump.refuse(None, 1008, "expected tpa_connection_init").await;
     };
@@ -38,8 +38,20 @@ async fn run(state: AppState, headers: HeaderMap, socket: WebSocket) {
         Err(Refused { message, code, reason }) => return pump.refuse(message, code, reason).await,
     };
     while let Some(message) = pump.next().await {
-        if let Incoming::Text(text) = message {
-            app.receive(&text);
+        match message {
+            Incoming::Text(text) => app.receive(&text),
+            Incoming::Pong => app.gave_sign(),
+            Incoming::Binary(_) => {}
+        }
+    }
+}
+
+async fn first_text(pump: &mut Pump) -> Option<String> {
+    loop {
+        match pump.next().await? {
+            Incoming::Text(text) => return Some(text),
+            Incoming::Pong => {}
+            Incoming::Binary(_) => return None,
         }
     }
 }

@@ -14,7 +14,7 @@ use toolyard_sessions::DeviceOrder;
 
 use super::pump::{Incoming, Pump, bounded};
 use crate::{
-    auth::{Identity, USER_HEADER, by_credential},
+    auth::{Identity, Role, USER_HEADER, by_credential},
     config::AuthMode,
     error::Failure,
     rest::session::open,
@@ -25,7 +25,7 @@ use crate::{
 #[derive(Deserialize)]
 pub(super) struct DeviceQuery {
     token: Option<String>,
-    /// In dev mode, where no header can be set.
+    /// In dev mode, and for operators, where no header can be set.
     user: Option<String>,
 }
 
@@ -51,14 +51,18 @@ pub(super) async fn upgrade(
 async fn device_user(state: &AppState, query: &DeviceQuery, headers: &HeaderMap) -> Result<UserId, String> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let bearer = text(header::AUTHORIZATION.as_str()).and_then(|value| value.strip_prefix("Bearer "));
+    let named = text(USER_HEADER).or(query.user.as_deref());
     let name = match query.token.as_deref().or(bearer) {
         Some(token) => match by_credential(state, token).await {
-            Ok(Identity::Person { name, .. }) => name,
+            // An operator connects a device for whom they name, as they call tools for whom they name.
+            Ok(Identity::Person { name, role, .. }) => match named {
+                Some(user) if role == Role::Operator => user.to_owned(),
+                _ => name,
+            },
             Ok(Identity::App(_)) => return Err("a device needs a user's token".to_owned()),
             Err(_) => return Err("the token is not valid here".to_owned()),
         },
         None if state.auth_mode == AuthMode::Dev => {
-            let named = text(USER_HEADER).or(query.user.as_deref());
             named.ok_or("name the user: `?user=` or X-User-Id, or send a token")?.to_owned()
         }
         None => return Err("send a token: `Authorization: Bearer`, or `?token=`".to_owned()),
@@ -80,7 +84,7 @@ async fn run(state: AppState, user: UserId, socket: WebSocket) {
                 }
             }
             Incoming::Binary(sound) if !sound.is_empty() => device.hear(&sound),
-            Incoming::Binary(_) => {}
+            Incoming::Binary(_) | Incoming::Pong => {}
         }
     }
 }

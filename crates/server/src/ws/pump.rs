@@ -14,6 +14,8 @@ use crate::state::AppState;
 
 /// How long one frame may take to be written; a peer that takes longer is gone.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a peer may take to answer a close. Short: a stop waits for it, and apps on the SDK dial again only for 3 s.
+const GOODBYE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Heartbeats without a sign of life before a socket counts as gone.
 const MISSED_BEATS: u32 = 3;
 /// Small, because most sockets are idle; larger messages take what they need.
@@ -34,6 +36,8 @@ pub(super) fn bounded(upgrade: WebSocketUpgrade, state: &AppState) -> WebSocketU
 pub(super) enum Incoming {
     Text(String),
     Binary(Bytes),
+    /// The answer to a ping: everything sent before it was read.
+    Pong,
 }
 
 /// One socket with its queue.
@@ -61,7 +65,8 @@ impl Pump {
                     match message? {
                         Ok(Message::Text(text)) => return Some(Incoming::Text(text.as_str().to_owned())),
                         Ok(Message::Binary(bytes)) => return Some(Incoming::Binary(bytes)),
-                        Ok(Message::Ping(_) | Message::Pong(_)) => {}
+                        Ok(Message::Pong(_)) => return Some(Incoming::Pong),
+                        Ok(Message::Ping(_)) => {}
                         Ok(Message::Close(_)) | Err(_) => return None,
                     }
                 }
@@ -90,11 +95,13 @@ impl Pump {
         match frame {
             Frame::Text(text) => self.send(Message::Text(text.into())).await,
             Frame::Binary(bytes) => self.send(Message::Binary(bytes)).await,
+            Frame::Ping => self.send(Message::Ping(Bytes::new())).await,
             Frame::Close { code, reason } => {
                 self.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await?;
                 // The other side answers with its own close; wait for that, not for ever.
-                let _ = timeout(WRITE_TIMEOUT, async { while let Some(Ok(_)) = self.socket.recv().await {} })
-                    .await;
+                let _ =
+                    timeout(GOODBYE_TIMEOUT, async { while let Some(Ok(_)) = self.socket.recv().await {} })
+                        .await;
                 None
             }
         }

@@ -138,3 +138,39 @@ async fn foreign_hosts_and_origins_are_refused_everywhere() {
         assert!(refused.contains("403"), "{refused}");
     }
 }
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_not_waited_for() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    let p = Platform::with(|config| config.server.body_timeout_ms = 50).await;
+    let _device = p.device("ada").await;
+    let address = p.url.strip_prefix("http://").unwrap();
+    #[expect(clippy::disallowed_methods, reason = "a client that no library would be")]
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "POST /api/tools/execute HTTP/1.1\r\nhost: {address}\r\nx-user-id: ada\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{{"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = [0; 4_096];
+    let read = stream.read(&mut answer).await.unwrap();
+    let answer = String::from_utf8_lossy(&answer[..read]).into_owned();
+    assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("did not arrive in time"), "{answer}");
+}
+
+#[tokio::test]
+async fn connections_over_the_bound_wait_for_a_place() {
+    let p = Platform::with(|config| config.server.max_connections = 1).await;
+    let address = p.url.strip_prefix("http://").unwrap();
+    #[expect(clippy::disallowed_methods, reason = "a client that holds its connection and says nothing")]
+    let holder = tokio::net::TcpStream::connect(address).await.unwrap();
+    let ada = p.user("ada");
+    let mut waiting = Box::pin(ada.get("/healthz"));
+    tokio::select! {
+        biased;
+        _ = &mut waiting => panic!("there is one place, and it is taken"),
+        () = tokio::task::yield_now() => {}
+    }
+    drop(holder);
+    waiting.await.expect(200);
+}

@@ -1,11 +1,25 @@
 //! The server through its front door: the real router on a real store; only the outside world is faked.
+#![cfg(test)]
 
+mod access;
+mod apps;
+mod calls;
+mod contract;
+mod devices;
 mod faults;
 mod idempotency;
+mod identity;
+mod knock;
+mod legacy;
 mod limits;
 mod listing;
+mod oidc;
 mod platform;
 mod progress;
+mod sdk;
 mod sockets;
 mod stop;
+mod todo;
+mod tool_sets;
+mod traces;
 mod wake;

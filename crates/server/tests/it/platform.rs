@@ -83,7 +83,11 @@ impl Platform {
         Self::run(config, Some(folder), Arc::default()).await
     }
 
-    async fn run(config: Config, folder: Option<tempfile::TempDir>, clock: Arc<FixedClock>) -> Self {
+    pub(crate) async fn run(
+        config: Config,
+        folder: Option<tempfile::TempDir>,
+        clock: Arc<FixedClock>,
+    ) -> Self {
         let world = World { clock: clock.clone(), ids: Arc::new(SystemIds) };
         let server = Server::start(config.clone(), world).await.unwrap();
         let (state, address, stop) = (server.state.clone(), server.address, CancellationToken::new());
@@ -114,6 +118,13 @@ impl Platform {
     /// Stops it, and starts it again on the same data and address.
     pub(crate) async fn restart(self) -> Self {
         let (config, folder, clock) = self.stop().await;
+        Self::run(config, folder, clock).await
+    }
+
+    /// The same with other settings.
+    pub(crate) async fn restart_with(self, change: impl FnOnce(&mut Config)) -> Self {
+        let (mut config, folder, clock) = self.stop().await;
+        change(&mut config);
         Self::run(config, folder, clock).await
     }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use futures_util::SinkExt as _;
 use serde_json::json;
+use tokio_tungstenite::tungstenite::Message;
 use toolyard_testkit::{Act, FakeApp, OnWebhook};
 
 use crate::platform::{ECHO, Platform, echo_tool};
@@ -64,6 +66,28 @@ async fn a_start_that_fails_fails_all_its_waiters_with_the_same_reason() {
     assert_eq!((app.seen("/webhook").len(), app.seen("/tool").len()), (1, 0));
     app.on_webhook(OnWebhook::Connect);
     p.call_echo().await.expect(200);
+}
+
+#[tokio::test]
+async fn an_app_that_gives_no_sign_after_its_ack_is_called_all_the_same() {
+    let p = Platform::start().await;
+    let app = FakeApp::start(ECHO).await;
+    let created =
+        p.register(&app, json!({ "packageName": ECHO, "kind": "session", "tools": [echo_tool()] })).await;
+    app.on_webhook(OnWebhook::Ignore);
+    p.user("ada").put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
+    let _device = p.device("ada").await;
+    let (call, _socket) = tokio::join!(p.call_echo(), async {
+        let session = app.wait_seen("/webhook", 1).await[0].body["sessionId"].clone();
+        let url = p.url.replace("http", "ws") + "/app-ws";
+        let (mut socket, _) = tokio_tungstenite::connect_async(url).await.unwrap();
+        let init = json!({ "type": "tpa_connection_init", "sessionId": session, "packageName": ECHO,
+            "apiKey": created["apiKey"] });
+        socket.send(Message::text(init.to_string())).await.unwrap();
+        // It is not read, so not even the WebSocket's own answer goes out.
+        socket
+    });
+    call.expect(200);
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ impl AppData for SqliteStore {
         entries: Map<String, Value>,
         max_bytes: usize,
     ) -> Result<bool, StoreError> {
-        let mut tx = self.write.begin().await.map_err(failed)?;
+        let mut tx = self.begin().await?;
         for (key, value) in &entries {
             let sql = "INSERT INTO app_storage (user, package, key, value) VALUES (?, ?, ?, ?)
                  ON CONFLICT (user, package, key) DO UPDATE SET value = excluded.value";

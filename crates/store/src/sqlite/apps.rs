@@ -73,7 +73,7 @@ impl Apps for SqliteStore {
     }
 
     async fn create(&self, app: NewRecord) -> Result<bool, StoreError> {
-        let mut tx = self.write.begin().await.map_err(failed)?;
+        let mut tx = self.begin().await?;
         let created = sqlx::query(
             "INSERT INTO apps (package, details, owner, key_hash, signing, created_at, updated_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) ON CONFLICT DO NOTHING",

@@ -71,7 +71,7 @@ impl Definitions for SqliteStore {
         set: StoredSet,
         at: Timestamp,
     ) -> Result<Option<u64>, StoreError> {
-        let mut tx = self.write.begin().await.map_err(failed)?;
+        let mut tx = self.begin().await?;
         let current = sqlx::query_as::<_, (i64, Option<String>)>(
             "SELECT a.tools_version, s.hash FROM apps a LEFT JOIN tool_sets s
              ON s.package = a.package AND s.version = a.tools_version WHERE a.package = ?",
@@ -113,7 +113,7 @@ impl Definitions for SqliteStore {
     }
 
     async fn activate(&self, package: &PackageName, version: u64, at: Timestamp) -> Result<bool, StoreError> {
-        let mut tx = self.write.begin().await.map_err(failed)?;
+        let mut tx = self.begin().await?;
         let sql = "SELECT 1 FROM tool_sets WHERE package = ? AND version = ?";
         let there = sqlx::query(sql).bind(package.as_str()).bind(signed(version));
         if there.fetch_optional(&mut *tx).await.map_err(failed)?.is_none() {

@@ -31,7 +31,7 @@ impl Installs for SqliteStore {
     }
 
     async fn install(&self, user: &UserId, package: &PackageName, at: Timestamp) -> Result<bool, StoreError> {
-        let mut tx = self.write.begin().await.map_err(failed)?;
+        let mut tx = self.begin().await?;
         let there = sqlx::query("SELECT 1 FROM apps WHERE package = ?").bind(package.as_str());
         if there.fetch_optional(&mut *tx).await.map_err(failed)?.is_none() {
             return Ok(false);
@@ -51,7 +51,7 @@ impl Installs for SqliteStore {
     }
 
     async fn grant(&self, user: &UserId, package: &PackageName, assistant: bool) -> Result<bool, StoreError> {
-        let mut tx = self.write.begin().await.map_err(failed)?;
+        let mut tx = self.begin().await?;
         let there = sqlx::query("SELECT 1 FROM installs WHERE user = ? AND package = ?");
         let there = there
             .bind(user.as_str())

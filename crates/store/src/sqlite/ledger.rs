@@ -3,13 +3,17 @@
 //! Records without a key wait a moment for company and are lost if the process is killed before their batch is written.
 //! Keys do not wait: what came meanwhile is written with them, synced to disk, and only then answered (group commit).
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    mem,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use sqlx::{Connection as _, SqliteConnection, sqlite::SqliteArguments};
 use tokio::{
-    sync::{mpsc, oneshot},
-    time::{Instant, timeout_at},
+    sync::{Notify, mpsc, oneshot},
+    time::sleep,
 };
 use tokio_util::task::TaskTracker;
 use toolyard_core::ports::{CallRecord, Claim, KeyClaim, KeyEnd, Ledger, StoreError};
@@ -22,41 +26,94 @@ const ROWS_AT_ONCE: usize = 32;
 type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
 
 enum Order {
-    Record(Arc<CallRecord>),
     Begin(KeyClaim, Answer<Claim>),
     End(KeyClaim, KeyEnd, Arc<CallRecord>, Answer<()>),
     Flush(oneshot::Sender<()>),
     Stop(oneshot::Sender<()>),
 }
 
+/// Orders that wait at once; whoever gives one more waits for a place.
+const MAX_ORDERS: usize = 1_024;
+/// Full batches that may wait before calls wait.
+const MAX_WAITING_BATCHES: usize = 8;
+
+/// Records that wait to be written. A call puts its record here and goes on; the writer is woken once a batch.
+struct Waiting {
+    records: Mutex<Vec<Arc<CallRecord>>>,
+    batch_size: usize,
+    /// The first one came.
+    begun: Notify,
+    /// A batch is full.
+    full: Notify,
+    /// There is room again.
+    drained: Notify,
+}
+
+impl Waiting {
+    async fn put(&self, record: Arc<CallRecord>) {
+        loop {
+            let drained = self.drained.notified();
+            {
+                let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+                if records.len() < self.batch_size.saturating_mul(MAX_WAITING_BATCHES) {
+                    records.push(record);
+                    match records.len() {
+                        1 => self.begun.notify_one(),
+                        len if len == self.batch_size => self.full.notify_one(),
+                        _ => {}
+                    }
+                    return;
+                }
+            }
+            drained.await;
+        }
+    }
+
+    fn take(&self) -> Vec<Arc<CallRecord>> {
+        let records = mem::take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner));
+        self.drained.notify_waiters();
+        records
+    }
+}
+
 /// The way to the writer.
-pub(super) struct LedgerWriter(mpsc::Sender<Order>);
+pub(super) struct LedgerWriter {
+    orders: mpsc::Sender<Order>,
+    waiting: Arc<Waiting>,
+}
 
 impl LedgerWriter {
     pub(super) fn start(connection: SqliteConnection, settings: &StoreSettings, tasks: &TaskTracker) -> Self {
-        let (sender, orders) = mpsc::channel(settings.batch_size.max(1));
+        let (sender, orders) = mpsc::channel(MAX_ORDERS);
+        let waiting = Arc::new(Waiting {
+            records: Mutex::default(),
+            batch_size: settings.batch_size.max(1),
+            begun: Notify::new(),
+            full: Notify::new(),
+            drained: Notify::new(),
+        });
         let writer = Writer {
             connection,
             orders,
+            waiting: waiting.clone(),
             delay: settings.batch_delay,
-            batch_size: settings.batch_size.max(1),
             synced: None,
         };
         tasks.spawn(writer.run());
-        Self(sender)
+        Self { orders: sender, waiting }
     }
 
     /// Returns when everything queued before is written.
     pub(super) async fn flush(&self) {
         let (done, written) = oneshot::channel();
-        if self.0.send(Order::Flush(done)).await.is_ok() {
+        if self.orders.send(Order::Flush(done)).await.is_ok() {
             let _ = written.await;
         }
     }
 
     pub(super) async fn stop(&self) {
         let (done, written) = oneshot::channel();
-        if self.0.send(Order::Stop(done)).await.is_ok() {
+        if self.orders.send(Order::Stop(done)).await.is_ok() {
             let _ = written.await;
         }
     }
@@ -64,7 +121,7 @@ impl LedgerWriter {
     async fn ask<T>(&self, order: impl FnOnce(Answer<T>) -> Order) -> Result<T, StoreError> {
         let gone = || StoreError("the ledger is closed".to_owned());
         let (answer, answered) = oneshot::channel();
-        self.0.send(order(answer)).await.map_err(|_| gone())?;
+        self.orders.send(order(answer)).await.map_err(|_| gone())?;
         answered.await.map_err(|_| gone())?
     }
 }
@@ -80,9 +137,11 @@ impl Ledger for SqliteStore {
     }
 
     async fn record(&self, record: Arc<CallRecord>) {
-        if self.ledger.0.send(Order::Record(record)).await.is_err() {
+        if self.ledger.orders.is_closed() {
             tracing::error!("a call ended after the ledger was closed and is not recorded");
+            return;
         }
+        self.ledger.waiting.put(record).await;
     }
 }
 
@@ -98,8 +157,8 @@ enum Sync {
 struct Writer {
     connection: SqliteConnection,
     orders: mpsc::Receiver<Order>,
+    waiting: Arc<Waiting>,
     delay: Duration,
-    batch_size: usize,
     synced: Option<Sync>,
 }
 
@@ -116,7 +175,6 @@ struct Batch {
 impl Batch {
     fn add(&mut self, order: Order) {
         match order {
-            Order::Record(record) => self.records.push(record),
             Order::Begin(claim, answer) => self.begins.push((claim, answer)),
             Order::End(claim, end, record, answer) => {
                 self.records.push(record);
@@ -130,12 +188,9 @@ impl Batch {
         }
     }
 
-    fn is_urgent(&self) -> bool {
-        !self.begins.is_empty() || !self.ends.is_empty() || !self.waiting.is_empty()
-    }
-
-    fn len(&self) -> usize {
-        self.records.len() + self.begins.len() + self.ends.len()
+    /// What was waited for may have been taken by the batch before.
+    fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.begins.is_empty() && self.ends.is_empty() && self.waiting.is_empty()
     }
 }
 
@@ -144,7 +199,9 @@ impl Writer {
         loop {
             let Some(batch) = self.collect().await else { break };
             let stop = batch.stop;
-            self.write(batch).await;
+            if !batch.is_empty() {
+                self.write(batch).await;
+            }
             if stop {
                 break;
             }
@@ -152,22 +209,24 @@ impl Writer {
         let _ = self.connection.close().await;
     }
 
-    /// Waits for the first order, then takes what is there; records alone wait a moment for company.
+    /// Waits for something to write. Orders do not wait; records alone wait a moment for company.
     async fn collect(&mut self) -> Option<Batch> {
         let mut batch = Batch::default();
-        batch.add(self.orders.recv().await?);
-        let until = Instant::now() + self.delay;
-        while batch.len() < self.batch_size && !batch.stop {
-            let next = if batch.is_urgent() {
-                self.orders.try_recv().ok()
-            } else {
-                timeout_at(until, self.orders.recv()).await.ok().flatten()
-            };
-            match next {
-                Some(order) => batch.add(order),
-                None => break,
+        let first = tokio::select! {
+            order = self.orders.recv() => Some(order?),
+            () = self.waiting.begun.notified() => tokio::select! {
+                order = self.orders.recv() => Some(order?),
+                () = self.waiting.full.notified() => None,
+                () = sleep(self.delay) => None,
+            },
+        };
+        if let Some(first) = first {
+            batch.add(first);
+            while let Ok(order) = self.orders.try_recv() {
+                batch.add(order);
             }
         }
+        batch.records.extend(self.waiting.take());
         Some(batch)
     }
 

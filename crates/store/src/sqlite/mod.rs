@@ -19,7 +19,7 @@ use std::{path::PathBuf, time::Duration};
 
 use jiff::Timestamp;
 use sqlx::{
-    Connection as _, SqliteConnection, SqlitePool,
+    Connection as _, Sqlite, SqliteConnection, SqlitePool, Transaction,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 use tokio_util::task::TaskTracker;
@@ -36,7 +36,7 @@ pub struct StoreSettings {
     pub readers: u32,
     /// How long a batch of the ledger may wait for more.
     pub batch_delay: Duration,
-    /// Most records in one batch, and in the queue before callers wait.
+    /// Records after which a batch waits no longer. Calls wait when eight times as many are unwritten.
     pub batch_size: usize,
 }
 
@@ -124,12 +124,18 @@ impl SqliteStore {
 
     /// Forgets calls before `calls_before` and keys before `keys_before`.
     pub async fn prune(&self, calls_before: Timestamp, keys_before: Timestamp) -> Result<(), StoreError> {
-        let mut tx = self.write.begin().await.map_err(failed)?;
+        let mut tx = self.begin().await?;
         let calls = sqlx::query("DELETE FROM calls WHERE started_at < ?").bind(calls_before.as_millisecond());
         calls.execute(&mut *tx).await.map_err(failed)?;
         let keys = sqlx::query("DELETE FROM call_keys WHERE begun_at < ?").bind(keys_before.as_millisecond());
         keys.execute(&mut *tx).await.map_err(failed)?;
         tx.commit().await.map_err(failed)
+    }
+
+    /// A transaction that writes. It takes its place at once: one that reads first and wants to write later fails when
+    /// the ledger wrote in between, however long it is ready to wait.
+    async fn begin(&self) -> Result<Transaction<'static, Sqlite>, StoreError> {
+        self.write.begin_with("BEGIN IMMEDIATE").await.map_err(failed)
     }
 
     /// Writes what is queued and closes the files. Records that come later are lost, so calls must have ended.

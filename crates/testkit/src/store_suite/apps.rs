@@ -64,3 +64,10 @@ pub async fn definitions_are_versions_and_a_pointer(store: &impl Store) {
     assert_eq!(store.publish(&app, set(&["z"], "h3"), at(5)).await.unwrap(), Some(3));
     assert_eq!(store.version(&app, 2).await.unwrap().unwrap().hash, "h2");
 }
+
+/// Registers an app and publishes a set, for tests of what goes on beside it.
+pub async fn publish_one(store: &impl Store, round: usize) {
+    let name = format!("com.round{round}");
+    assert!(store.create(record(&name, "ada", Some(set(&["x"], "h1")))).await.unwrap());
+    assert_eq!(store.publish(&package(&name), set(&["y"], "h2"), at(1)).await.unwrap(), Some(2));
+}

@@ -87,8 +87,12 @@ pub async fn usage_is_counted(store: &impl Store) {
 }
 
 /// Records some calls, for tests of one backend's own batching.
-pub async fn queue_some_calls(store: &impl toolyard_core::ports::Ledger, count: u8) {
+pub async fn queue_some_calls(store: &impl toolyard_core::ports::Ledger, round: u64, count: u8) {
     for id in 1..=count {
-        store.record(call(id, "ada", "com.a:x", None)).await;
+        let mut record = Arc::unwrap_or_clone(call(id, "ada", "com.a:x", None));
+        let mut bytes = [id; 16];
+        bytes[8..].copy_from_slice(&round.to_be_bytes());
+        record.id = toolyard_protocol::CallId::from_bytes(bytes);
+        store.record(Arc::new(record)).await;
     }
 }

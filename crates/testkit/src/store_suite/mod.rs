@@ -5,7 +5,7 @@ mod keys;
 mod ledger;
 mod users;
 
-pub use apps::{apps_are_created_whole_or_not_at_all, definitions_are_versions_and_a_pointer};
+pub use apps::{apps_are_created_whole_or_not_at_all, definitions_are_versions_and_a_pointer, publish_one};
 pub use keys::{keys_bind_one_call, keys_expire};
 pub use ledger::{calls_are_recorded_and_found, queue_some_calls, usage_is_counted};
 pub use users::{

@@ -86,7 +86,7 @@ pub async fn runs_devices_and_switches(store: &impl Store) {
     for _ in 0..2 {
         store.switch_tool(&ada(), &tool, false).await.unwrap();
     }
-    assert_eq!(store.tools_off(&ada()).await.unwrap(), [tool.clone()]);
+    assert_eq!(store.tools_off(&ada()).await.unwrap(), std::slice::from_ref(&tool));
     store.switch_tool(&ada(), &tool, true).await.unwrap();
     assert!(store.tools_off(&ada()).await.unwrap().is_empty());
 }

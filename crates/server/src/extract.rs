@@ -1,0 +1,32 @@
+//! Path and query as axum reads them, refused in the API's own form instead of axum's plain text.
+
+use axum::{extract::FromRequestParts, http::request::Parts, response::Response};
+use serde::de::DeserializeOwned;
+
+use crate::{error::Failure, state::AppState};
+
+/// What the path names.
+pub(crate) struct Path<T>(pub(crate) T);
+
+/// What stands behind the question mark.
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send> FromRequestParts<AppState> for Path<T> {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
+        let read = axum::extract::Path::from_request_parts(parts, state).await;
+        let axum::extract::Path(path) = read.map_err(|error| Failure::invalid(error.body_text()))?;
+        Ok(Self(path))
+    }
+}
+
+impl<T: DeserializeOwned> FromRequestParts<AppState> for Query<T> {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
+        let read = axum::extract::Query::from_request_parts(parts, state).await;
+        let axum::extract::Query(query) = read.map_err(|error| Failure::invalid(error.body_text()))?;
+        Ok(Self(query))
+    }
+}

@@ -1,0 +1,325 @@
+//! The stranger table: every route as nobody, another user, another developer, another app, and whom it is for.
+
+use std::collections::BTreeSet;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use http::Method;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use tokio_tungstenite::tungstenite::Message;
+use toolyard_server::auth::Role;
+use toolyard_testkit::{AppSession, FakeApp};
+
+use crate::{
+    knock::knock,
+    platform::{Platform, echo_tool, tokens_only},
+};
+
+const TODO: &str = "com.dora.todo";
+const OTHER: &str = "com.mal.other";
+
+/// What strangers get: nobody, another user, another developer, another app.
+type Strangers = [u16; 4];
+/// For a user, or whoever acts for one who is live.
+const ACTING: Strangers = [401, 403, 403, 401];
+/// For a user in person.
+const USER: Strangers = [401, 403, 403, 403];
+/// For whoever owns the app; to others it does not exist.
+const OWNER: Strangers = [401, 403, 404, 404];
+/// For an app's own key, about users who have it.
+const APP: Strangers = [401, 403, 403, 404];
+const PUBLIC: Strangers = [200; 4];
+/// The socket opens; who it is, it says by itself.
+const SOCKET: Strangers = [101; 4];
+/// A device: people get a session of their own, never ada's.
+const DEVICE: Strangers = [401, 101, 101, 401];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Who {
+    Nobody,
+    Bob,
+    Mal,
+    OtherApp,
+    Ada,
+    Dora,
+    Todo,
+    Session,
+    Operator,
+}
+use Who::{Ada, Bob, Dora, Mal, Nobody, Operator, OtherApp, Session, Todo};
+
+type Row = (&'static str, &'static str, Strangers, Who, u16, Value);
+
+/// What removes comes last, because the rightful ones succeed.
+fn rows() -> Vec<Row> {
+    let no = Value::Null;
+    let tool = json!({ "name": format!("{TODO}:echo"), "arguments": { "text": "hi" } });
+    let old_call = json!({ "toolId": "echo", "userId": "ada", "toolParameters": { "text": "hi" } });
+    let stored = json!({ "data": { "color": "red" } });
+    let mut second = echo_tool();
+    second["description"] = "Says it once more".into();
+    vec![
+        ("GET", "/healthz", PUBLIC, Nobody, 200, no.clone()),
+        ("GET", "/readyz", PUBLIC, Nobody, 200, no.clone()),
+        ("GET", "/metrics", USER, Operator, 200, no.clone()),
+        ("GET", "/api/openapi.json", PUBLIC, Nobody, 200, no.clone()),
+        ("GET", "/api/tools", ACTING, Ada, 200, no.clone()),
+        ("POST", "/api/tools/execute", ACTING, Ada, 200, tool),
+        ("GET", "/api/calls?user=ada", USER, Ada, 200, no.clone()),
+        ("GET", "/api/calls/stream?user=ada", USER, Ada, 200, no.clone()),
+        ("GET", "/api/calls/{id}", [401, 404, 404, 403], Ada, 200, no.clone()),
+        ("GET", "/api/usage?user=ada", USER, Ada, 200, no.clone()),
+        // Another developer registers an app of their own.
+        ("POST", "/api/apps", [401, 403, 201, 403], Dora, 201, json!({ "packageName": "com.fresh.{who}" })),
+        ("GET", "/api/apps", [401, 403, 200, 200], Dora, 200, no.clone()),
+        ("GET", "/api/apps/{package}", OWNER, Dora, 200, no.clone()),
+        ("PATCH", "/api/apps/{package}", OWNER, Dora, 200, json!({ "name": "Changed" })),
+        ("POST", "/api/apps/{package}/tools", OWNER, Todo, 200, json!({ "tools": [second] })),
+        ("GET", "/api/apps/{package}/tools", OWNER, Todo, 200, no.clone()),
+        ("GET", "/api/apps/{package}/versions", OWNER, Dora, 200, no.clone()),
+        ("GET", "/api/apps/{package}/versions/{version}", OWNER, Dora, 200, no.clone()),
+        ("GET", "/api/apps/{package}/versions/{version}/diff/{other}", OWNER, Dora, 200, no.clone()),
+        ("POST", "/api/apps/{package}/versions/{version}/activate", OWNER, Dora, 200, no.clone()),
+        ("GET", "/api/installs", USER, Ada, 200, no.clone()),
+        ("PUT", "/api/installs/{package}", USER, Ada, 204, no.clone()),
+        ("PUT", "/api/installs/{package}/assistant", USER, Ada, 204, no.clone()),
+        ("DELETE", "/api/installs/{package}/assistant", USER, Ada, 204, no.clone()),
+        ("GET", "/api/settings/tools", USER, Ada, 200, no.clone()),
+        ("PUT", "/api/settings/tools/{name}", USER, Ada, 204, json!({ "enabled": true })),
+        ("GET", "/api/settings/apps/{package}", USER, Ada, 200, no.clone()),
+        ("PUT", "/api/settings/apps/{package}", USER, Ada, 200, json!({ "loud": true })),
+        ("GET", "/api/session", ACTING, Ada, 200, no.clone()),
+        ("POST", "/api/session/apps/{package}/start", ACTING, Ada, 204, no.clone()),
+        ("PUT", "/api/sdk/simple-storage/{user}", APP, Todo, 200, stored),
+        ("GET", "/api/sdk/simple-storage/{user}", APP, Todo, 200, no.clone()),
+        ("GET", "/api/sdk/simple-storage/{user}/{key}", APP, Todo, 200, no.clone()),
+        ("PUT", "/api/sdk/simple-storage/{user}/{key}", APP, Todo, 200, json!({ "value": "blue" })),
+        ("DELETE", "/api/sdk/simple-storage/{user}/{key}", APP, Todo, 200, no.clone()),
+        ("DELETE", "/api/sdk/simple-storage/{user}", APP, Todo, 200, no.clone()),
+        ("GET", "/appsettings/user/{package}", [401; 4], Session, 200, no.clone()),
+        ("GET", "/api/public/permissions/{package}", PUBLIC, Nobody, 200, no.clone()),
+        // The old server said 500 where it knew no such app.
+        ("GET", "/api/tools/apps/{package}/tools", [401, 500, 500, 500], Dora, 200, no.clone()),
+        ("GET", "/api/tools/users/{user}/tools", [401, 403, 403, 404], Ada, 200, no.clone()),
+        ("POST", "/api/tools/apps/{package}/tool", ACTING, Ada, 200, old_call),
+        ("GET", "/app-ws", SOCKET, Nobody, 101, no.clone()),
+        ("GET", "/ws/miniapp", SOCKET, Nobody, 101, no.clone()),
+        ("GET", "/glasses-ws", DEVICE, Ada, 101, no.clone()),
+        ("GET", "/ws/client", DEVICE, Ada, 101, no.clone()),
+        ("POST", "/api/apps/{package}/key", OWNER, Dora, 200, no.clone()),
+        ("POST", "/api/apps/{package}/secret", OWNER, Dora, 200, no.clone()),
+        ("POST", "/api/session/apps/{package}/stop", ACTING, Ada, 204, no.clone()),
+        ("DELETE", "/api/installs/{package}", USER, Ada, 204, no.clone()),
+        ("DELETE", "/api/session", ACTING, Ada, 204, no.clone()),
+        ("DELETE", "/api/apps/{package}", OWNER, Dora, 204, no),
+    ]
+}
+
+/// Ada with dora's app, which keeps something for her and runs; mal with an app that nobody has.
+struct World {
+    p: Platform,
+    _apps: [FakeApp; 2],
+    created: Value,
+    other_key: String,
+    call: String,
+    session: AppSession,
+}
+
+impl World {
+    async fn start() -> Self {
+        let p = Platform::with(tokens_only).await;
+        let (dora, mal) = (p.token("dora", Role::Developer), p.token("mal", Role::Developer));
+        let (todo, other) = (FakeApp::start(TODO).await, FakeApp::start(OTHER).await);
+        let settings = json!([{ "key": "loud", "defaultValue": false }]);
+        let body = |app: &FakeApp, name| json!({ "packageName": name, "publicUrl": app.url(), "tools": [echo_tool()], "settings": settings });
+        let created = p.bearer(&dora).post("/api/apps", &body(&todo, TODO)).await.expect(201).json();
+        let others = p.bearer(&mal).post("/api/apps", &body(&other, OTHER)).await.expect(201).json();
+        let key = created["apiKey"].as_str().unwrap();
+        todo.uses_key(key);
+        let ada = p.bearer(&p.token("ada", Role::User)).header("x-user-id", "ada");
+        ada.put(&format!("/api/installs/{TODO}"), &json!({})).await.expect(204);
+        let call = ada.call(&format!("{TODO}:echo"), json!({ "text": "hi" })).await.expect(200);
+        p.bearer(&format!("{TODO}:{key}"))
+            .put("/api/sdk/simple-storage/ada", &json!({ "data": { "color": "red" } }))
+            .await
+            .expect(200);
+        Self {
+            call: call.header("x-toolyard-call-id").to_owned(),
+            other_key: others["apiKey"].as_str().unwrap().to_owned(),
+            session: todo.session().await,
+            _apps: [todo, other],
+            created,
+            p,
+        }
+    }
+
+    fn credential(&self, who: Who) -> Option<String> {
+        Some(match who {
+            Nobody => return None,
+            Bob => self.p.token("bob", Role::User),
+            Mal => self.p.token("mal", Role::Developer),
+            OtherApp => format!("{OTHER}:{}", self.other_key),
+            Ada => self.p.token("ada", Role::User),
+            Dora => self.p.token("dora", Role::Developer),
+            Todo => format!("{TODO}:{}", self.created["apiKey"].as_str().unwrap()),
+            Session => self.session.session.clone(),
+            Operator => self.p.token("root", Role::Operator),
+        })
+    }
+
+    /// Status and body. Strangers say that they come for ada.
+    async fn ask(&self, (method, path, _, _, _, body): &Row, who: Who) -> (u16, String) {
+        let values = [
+            ("{package}", TODO),
+            ("{name}", "com.dora.todo:echo"),
+            ("{user}", "ada"),
+            ("{id}", &self.call),
+            ("{key}", "color"),
+            ("{version}", "1"),
+            ("{other}", "2"),
+        ];
+        let path = values.iter().fold((*path).to_owned(), |path, (name, value)| path.replace(name, value));
+        let credential = self.credential(who).map(|credential| format!("Bearer {credential}"));
+        let mut headers: Vec<(&str, &str)> = vec![("x-user-id", "ada")];
+        headers.extend(credential.as_deref().map(|credential| ("authorization", credential)));
+        if path.contains("ws") {
+            return match knock(&self.p, &path, &headers).await {
+                Ok(_) => (101, String::new()),
+                Err(refused) => refused,
+            };
+        }
+        let person = self.p.as_with(&headers);
+        let method: Method = method.parse().unwrap();
+        if path.contains("/stream") {
+            return (person.open(method, &path, None).await.status.as_u16(), String::new());
+        }
+        let body =
+            (!body.is_null()).then(|| body.to_string().replace("{who}", &format!("{who:?}").to_lowercase()));
+        let answer = person.send(method, &path, body).await;
+        (answer.status.as_u16(), answer.text)
+    }
+
+    /// Everything that a stranger might have changed.
+    async fn state(&self) -> Vec<String> {
+        let mut state = Vec::new();
+        let (dora, ada) = (self.credential(Dora).unwrap(), self.credential(Ada).unwrap());
+        for (credential, path) in [
+            (&dora, "/api/apps/com.dora.todo"),
+            (&dora, "/api/apps/com.dora.todo/versions"),
+            (&dora, "/api/apps"),
+            (&ada, "/api/installs"),
+            (&ada, "/api/settings/tools"),
+            (&ada, "/api/settings/apps/com.dora.todo"),
+            (&ada, "/api/session"),
+            (&ada, "/api/calls"),
+            (&self.credential(Todo).unwrap(), "/api/sdk/simple-storage/ada"),
+        ] {
+            state.push(self.p.bearer(credential).get(path).await.expect(200).text);
+        }
+        state
+    }
+
+    /// What nobody may ever read.
+    fn secrets(&self) -> Vec<String> {
+        let text = |member: &str| self.created[member].as_str().unwrap().to_owned();
+        vec![text("apiKey"), text("signingSecret"), hex::encode(Sha256::digest(text("apiKey")))]
+    }
+}
+
+fn shows_secrets_rightly(row: &Row) -> bool {
+    let made = ["/api/apps", "/api/apps/{package}/key", "/api/apps/{package}/secret"];
+    // The description of the API has the names of the members.
+    (row.0 == "POST" && made.contains(&row.1)) || row.1 == "/api/openapi.json"
+}
+
+#[tokio::test]
+async fn every_route_is_in_the_table_and_nobody_gets_what_is_not_theirs() {
+    let rows = rows();
+    let route = |row: &Row| format!("{} {}", row.0, row.1.split('?').next().unwrap());
+    let tested: BTreeSet<String> = rows.iter().map(route).collect();
+    let table = toolyard_server::routes::table();
+    let routes: BTreeSet<String> =
+        table.iter().map(|route| format!("{} {}", route.method, route.path)).collect();
+    assert_eq!(tested, routes, "a route without a row, or a row without a route");
+    assert_eq!((tested.len(), routes.len()), (rows.len(), table.len()), "one row a route");
+
+    let world = World::start().await;
+    let (before, mut answers) = (world.state().await, Vec::new());
+    for row in &rows {
+        for (who, expected) in [Nobody, Bob, Mal, OtherApp].into_iter().zip(row.2) {
+            let (status, text) = world.ask(row, who).await;
+            assert_eq!(status, expected, "{who:?}: {} {}: {text}", row.0, row.1);
+            let own = (200..300).contains(&status) && row.2 != PUBLIC;
+            assert!(!own || !text.contains("dora"), "{who:?}: {} {}: {text}", row.0, row.1);
+            answers.push((row, text));
+        }
+    }
+    assert_eq!(world.state().await, before, "strangers changed nothing");
+    for row in &rows {
+        let (status, text) = world.ask(row, row.3).await;
+        assert_eq!(status, row.4, "{:?}: {} {}: {text}", row.3, row.0, row.1);
+        answers.push((row, text));
+    }
+    let secrets = world.secrets();
+    for (row, text) in answers {
+        let (method, path) = (row.0, row.1);
+        assert!(!secrets.iter().any(|secret| text.contains(secret.as_str())), "{method} {path}: {text}");
+        for name in ["apiKey", "signingSecret", "keyHash", "key_hash"] {
+            assert!(shows_secrets_rightly(row) || !text.contains(name), "{method} {path}: {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_device_needs_a_believable_token() {
+    let world = World::start().await;
+    let of_an_app = world.credential(Todo).unwrap();
+    for path in ["/glasses-ws", "/ws/client"] {
+        for token in ["", "nonsense", "a.b.c", &of_an_app] {
+            for (path, headers) in [
+                (format!("{path}?token={token}"), vec![]),
+                (path.to_owned(), vec![("authorization", format!("Bearer {token}"))]),
+            ] {
+                let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+                let (status, text) = knock(&world.p, &path, &headers).await.unwrap_err();
+                assert_eq!(status, 401, "{path} {headers:?}");
+                let told: Value = serde_json::from_str(&text).unwrap();
+                assert_eq!(told["type"], "connection_error", "{text}");
+            }
+        }
+        let (status, _) =
+            knock(&world.p, &format!("{path}?user=ada"), &[("x-user-id", "ada")]).await.unwrap_err();
+        assert_eq!(status, 401, "a name alone is believed in dev mode only");
+    }
+}
+
+#[tokio::test]
+async fn an_app_socket_has_to_say_first_who_it_is() {
+    let world = World::start().await;
+    let init = |session: &str, package: &str, key: &str| {
+        json!({ "type": "tpa_connection_init", "sessionId": session, "packageName": package, "apiKey": key })
+            .to_string()
+    };
+    let key = world.created["apiKey"].as_str().unwrap();
+    for (first, code) in [
+        ("not JSON".to_owned(), 1008),
+        (json!({ "type": "display_event", "layout": {} }).to_string(), 1008),
+        (json!({ "type": "subscription_update", "subscriptions": [] }).to_string(), 1008),
+        (init(&world.session.session, TODO, "wrong"), 1008),
+        (init(&world.session.session, TODO, &world.secrets()[2]), 1008),
+        (init(&world.session.session, OTHER, &world.other_key), 1008),
+        // A session that was never handed out: the app is told to let go.
+        (init("ada-com.dora.todo", TODO, key), 1000),
+    ] {
+        let mut socket = knock(&world.p, "/app-ws", &[]).await.unwrap();
+        socket.send(Message::text(first.clone())).await.unwrap();
+        let closed = loop {
+            match socket.next().await {
+                Some(Ok(Message::Close(frame))) => break frame.map(|frame| u16::from(frame.code)),
+                Some(Ok(message)) => assert!(!message.to_string().contains("ack"), "{first}: {message}"),
+                Some(Err(_)) | None => break None,
+            }
+        };
+        assert_eq!(closed, Some(code), "{first}");
+    }
+}

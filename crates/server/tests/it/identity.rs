@@ -1,0 +1,252 @@
+//! Who is believed: names in dev mode, tokens, app keys, and the keys behind them.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use serde_json::{Value, json};
+use toolyard_core::ports::{Clock as _, SystemIds};
+use toolyard_net::SigningKey;
+use toolyard_server::{
+    Server, World,
+    auth::Role,
+    config::{self, AuthMode, Config},
+    serve::StartError,
+};
+use toolyard_testkit::{FakeApp, FixedClock};
+
+use crate::platform::{ECHO, Person, Platform, echo_tool, tokens_only};
+
+const NO_SESSION: &str = r#"{"error":"No active session for user"}"#;
+
+/// A tools-only app of a developer, where tokens are needed; with its key.
+pub(crate) async fn app_of(p: &Platform, developer: &str, package: &str) -> (FakeApp, String) {
+    let app = FakeApp::start(package).await;
+    let body = json!({ "packageName": package, "publicUrl": app.url(), "kind": "tools-only", "tools": [echo_tool()] });
+    let created =
+        p.bearer(&p.token(developer, Role::Developer)).post("/api/apps", &body).await.expect(201).json();
+    (app, format!("{package}:{}", created["apiKey"].as_str().unwrap()))
+}
+
+fn ada(p: &Platform) -> Person<'_> {
+    p.bearer(&p.token("ada", Role::User))
+}
+
+#[tokio::test]
+async fn in_dev_mode_a_name_is_enough_and_nobody_is_the_operator() {
+    let p = Platform::start().await;
+    let (_app, _device) = p.echo().await;
+    p.call_echo().await.expect(200);
+    p.nobody().get("/metrics").await.expect(200);
+    assert_eq!(p.nobody().get("/api/calls").await.expect(200).json()["calls"].as_array().unwrap().len(), 1);
+    assert_eq!(p.user("bob").get("/api/calls").await.expect(200).json()["calls"], json!([]));
+    assert_eq!(p.user("ADA").tools().await.len(), 1, "a user is the same in any case");
+    // Whoever shows a credential is judged by it, in this mode too.
+    p.bearer("nonsense").header("x-user-id", "ada").get("/api/tools").await.expect(401);
+    p.bearer(&p.token("ada", Role::User)).get("/metrics").await.expect(403);
+}
+
+#[tokio::test]
+async fn where_tokens_are_needed_a_name_is_nothing() {
+    let p = Platform::with(tokens_only).await;
+    for answer in [p.nobody().get("/api/tools").await, p.user("ada").get("/api/tools").await] {
+        let answer = answer.expect(401);
+        assert_eq!(
+            (answer.code().as_str(), answer.header("www-authenticate")),
+            ("UNAUTHORIZED", "Bearer realm=\"toolyard\"")
+        );
+    }
+    ada(&p).get("/api/tools").await.expect(200);
+}
+
+#[tokio::test]
+async fn a_token_is_believed_until_it_expires() {
+    let p = Platform::with(tokens_only).await;
+    let token = p.token("ada", Role::User);
+    p.clock.advance(3_599);
+    p.bearer(&token).get("/api/tools").await.expect(200);
+    p.clock.advance(1);
+    let answer = p.bearer(&token).get("/api/tools").await.expect(401);
+    assert!(answer.text.contains("expired"), "{}", answer.text);
+    ada(&p).get("/api/tools").await.expect(200);
+}
+
+#[tokio::test]
+async fn what_is_no_token_of_this_server_is_refused() {
+    let (p, other) = (Platform::with(tokens_only).await, Platform::with(tokens_only).await);
+    let token = p.token("ada", Role::User);
+    let [head, claims, signature] = token.split('.').collect::<Vec<_>>()[..] else { panic!("{token}") };
+    let operator = p.token("ada", Role::Operator);
+    let raised = format!("{head}.{}.{signature}", operator.split('.').nth(1).unwrap());
+    // {"alg":"none"}
+    let unsigned = format!("eyJhbGciOiJub25lIn0.{claims}.");
+    let unsigned_too = format!("eyJhbGciOiJub25lIn0.{claims}.{signature}");
+    let others = other.token("ada", Role::User);
+    for bad in ["", "nonsense", "a.b.c", ":", "no.such.app:key", &raised, &unsigned, &unsigned_too, &others] {
+        let answer = p.bearer(bad).get("/api/tools").await.expect(401);
+        assert!(answer.text.contains("error"), "{bad}: {}", answer.text);
+    }
+    let basic = p.as_with(&[("authorization", "Basic YWRhOmFkYQ==")]).get("/api/tools").await.expect(401);
+    assert!(basic.text.contains("Bearer"), "{}", basic.text);
+    // The scheme is not case-sensitive, says HTTP.
+    p.as_with(&[("authorization", &format!("bearer {token}"))]).get("/api/tools").await.expect(200);
+}
+
+#[tokio::test]
+async fn roles_open_what_they_name() {
+    let p = Platform::with(tokens_only).await;
+    let (_app, _) = app_of(&p, "dora", ECHO).await;
+    let new = json!({ "packageName": "com.example.new" });
+    let (dora, root) =
+        (p.bearer(&p.token("dora", Role::Developer)), p.bearer(&p.token("root", Role::Operator)));
+    ada(&p).post("/api/apps", &new).await.expect(403);
+    ada(&p).get("/api/apps").await.expect(403);
+    ada(&p).get("/metrics").await.expect(403);
+    dora.get("/metrics").await.expect(403);
+    root.get("/metrics").await.expect(200);
+    let names = |list: Value| {
+        list["apps"].as_array().unwrap().iter().map(|app| app["packageName"].clone()).collect::<Vec<_>>()
+    };
+    root.post("/api/apps", &new).await.expect(201);
+    assert_eq!(names(dora.get("/api/apps").await.expect(200).json()), [ECHO]);
+    assert_eq!(names(root.get("/api/apps").await.expect(200).json()), [ECHO, "com.example.new"]);
+    let grant = json!({ "assistant": true, "name": "Grabber" });
+    let path = format!("/api/apps/{ECHO}");
+    dora.patch(&path, &grant).await.expect(403);
+    assert_eq!(dora.get(&path).await.expect(200).json()["name"], "", "nothing of it was done");
+    assert_eq!(root.patch(&path, &grant).await.expect(200).json()["name"], "Grabber");
+}
+
+#[tokio::test]
+async fn a_token_is_for_its_user_and_an_operators_for_whom_it_names() {
+    let p = Platform::with(tokens_only).await;
+    ada(&p).header("x-user-id", "Ada").get("/api/session").await.expect(200);
+    let other = ada(&p).header("x-user-id", "bob").get("/api/session").await.expect(403);
+    assert_eq!(other.code(), "FORBIDDEN");
+    let unreadable = ada(&p).header("x-user-id", "a b").get("/api/session").await.expect(400);
+    assert_eq!(unreadable.code(), "INVALID_REQUEST");
+
+    let root = || p.bearer(&p.token("root", Role::Operator));
+    for (person, user) in [(root().header("x-user-id", "bob"), "bob"), (root(), "root")] {
+        assert_eq!(person.get("/api/session").await.expect(200).json()["userId"], user);
+    }
+    root().header("x-user-id", "jürgen@example.com").get("/api/session").await.expect(200);
+    assert_eq!(p.state.sessions.users(), 4, "each opened a session of their own");
+}
+
+#[tokio::test]
+async fn an_app_acts_for_users_who_installed_it_and_are_live_and_calls_its_own_tools() {
+    let p = Platform::with(tokens_only).await;
+    let (_echo, _) = app_of(&p, "dora", ECHO).await;
+    let (_helper, key) = app_of(&p, "mal", "com.example.helper").await;
+    let helper = || p.bearer(&key).header("x-user-id", "ada");
+    let none = p.bearer(&key).get("/api/tools").await.expect(401);
+    assert_eq!(none.text, r#"{"error":"Missing X-User-Id header"}"#);
+    assert_eq!(helper().get("/api/tools").await.expect(401).text, NO_SESSION, "not live");
+    ada(&p).get("/api/session").await.expect(200);
+    assert_eq!(helper().get("/api/tools").await.expect(401).text, NO_SESSION, "live, not installed");
+    for package in [ECHO, "com.example.helper"] {
+        ada(&p).put(&format!("/api/installs/{package}"), &json!({})).await.expect(204);
+    }
+    let (own, all) =
+        (vec!["com.example.helper:echo"], vec!["com.example.echo:echo", "com.example.helper:echo"]);
+    let sees = async |expected: &[&str]| {
+        let mut tools = helper().tools().await;
+        tools.sort();
+        assert_eq!(tools, expected);
+        let other = helper().call("com.example.echo:echo", json!({ "text": "x" })).await;
+        assert_eq!(other.status.as_u16(), if expected.len() == 2 { 200 } else { 404 }, "{}", other.text);
+        helper().call("com.example.helper:echo", json!({ "text": "x" })).await.expect(200);
+    };
+    sees(&own).await;
+    ada(&p).put("/api/installs/com.example.helper/assistant", &json!({})).await.expect(204);
+    sees(&all).await;
+    let calls = ada(&p).get("/api/calls?tool=com.example.echo:echo&outcome=OK").await.expect(200).json();
+    assert_eq!(calls["calls"][0]["caller"], "app:com.example.helper");
+    ada(&p).delete("/api/installs/com.example.helper/assistant").await.expect(204);
+    sees(&own).await;
+    let root = p.bearer(&p.token("root", Role::Operator));
+    root.patch("/api/apps/com.example.helper", &json!({ "assistant": true })).await.expect(200);
+    sees(&all).await;
+    root.patch("/api/apps/com.example.helper", &json!({ "assistant": false })).await.expect(200);
+    sees(&own).await;
+    // Beyond tools, a key does nothing for a user.
+    helper().get("/api/session").await.expect(403);
+    helper().put(&format!("/api/installs/{ECHO}/assistant"), &json!({})).await.expect(403);
+    helper().get("/api/calls").await.expect(403);
+}
+
+#[tokio::test]
+async fn a_token_opens_a_session_without_a_device_and_it_idles_out() {
+    let p = Platform::with(|config| {
+        tokens_only(config);
+        config.sessions.session_idle_s = 0;
+        config.sessions.sweep_ms = 20;
+    })
+    .await;
+    let (_echo, key) = app_of(&p, "dora", ECHO).await;
+    ada(&p).put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
+    let session = ada(&p).get("/api/session").await.expect(200).json();
+    assert_eq!((&session["deviceConnected"], &session["capabilities"]), (&json!(false), &Value::Null));
+    let app = p.bearer(&key).header("x-user-id", "ada");
+    while app.get("/api/tools").await.status != 401 {}
+    assert_eq!(app.get("/api/tools").await.expect(401).text, NO_SESSION);
+    ada(&p).call(&format!("{ECHO}:echo"), json!({ "text": "x" })).await.expect(200);
+}
+
+#[tokio::test]
+async fn dev_mode_stays_on_this_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = async |mode| {
+        let mut config = Config::default();
+        config.server.listen = SocketAddr::from(([0, 0, 0, 0], 0));
+        config.store.path = folder.path().join("toolyard.db");
+        config.auth.mode = mode;
+        let world = World { clock: Arc::<FixedClock>::default(), ids: Arc::new(SystemIds) };
+        Server::start(config, world).await.map(|server| server.state.auth_mode)
+    };
+    let refused = start(Some(AuthMode::Dev)).await.unwrap_err();
+    assert!(matches!(&refused, StartError::Config(why) if why.contains("loopback")), "{refused}");
+    assert_eq!(start(None).await.unwrap(), AuthMode::Token);
+
+    let flags = vec![("auth", "mode", "dev".to_owned()), ("server", "listen", "0.0.0.0:8787".to_owned())];
+    let refused = config::load(config::Sources { flags, ..config::Sources::default() }).unwrap_err();
+    assert!(refused.to_string().contains("auth.mode"), "{refused}");
+}
+
+#[tokio::test]
+async fn the_root_key_is_changed_in_two_starts_and_nothing_is_lost() {
+    let (old, new) = ("11".repeat(32), "22".repeat(32));
+    let p = Platform::with(|config| {
+        tokens_only(config);
+        config.auth.root_key = Some(old.clone());
+    })
+    .await;
+    let app = FakeApp::start(ECHO).await;
+    let body =
+        json!({ "packageName": ECHO, "publicUrl": app.url(), "kind": "tools-only", "tools": [echo_tool()] });
+    let created =
+        p.bearer(&p.token("dora", Role::Developer)).post("/api/apps", &body).await.expect(201).json();
+    let secret = SigningKey::new(created["signingSecret"].as_str().unwrap());
+    ada(&p).put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
+    let token = p.token("ada", Role::User);
+    let call = async |p: &Platform, token: &str| {
+        let text = json!({ "text": "x" });
+        p.bearer(token).call(&format!("{ECHO}:echo"), text).await.expect(200);
+        let seen = app.seen("/tool").pop().unwrap();
+        let header = |name: &str| seen.headers.get(name).map(|value| value.to_str().unwrap());
+        let (time, signature) = (header("x-toolyard-timestamp"), header("x-toolyard-signature"));
+        secret.verify(time, signature, &seen.raw, p.clock.now().as_millisecond(), 0).unwrap();
+    };
+    call(&p, &token).await;
+
+    let p = p
+        .restart_with(|config| {
+            (config.auth.root_key, config.auth.old_root_key) = (Some(new.clone()), Some(old.clone()));
+        })
+        .await;
+    call(&p, &token).await;
+    let newer = p.token("ada", Role::User);
+
+    let p = p.restart_with(|config| config.auth.old_root_key = None).await;
+    p.bearer(&token).get("/api/tools").await.expect(401);
+    call(&p, &newer).await;
+}

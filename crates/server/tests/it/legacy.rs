@@ -1,0 +1,165 @@
+//! The endpoints of the first generation: the old form, the same executor, and a sign that they will go.
+
+use http::Method;
+use serde_json::{Value, json};
+use toolyard_server::auth::Role;
+use toolyard_testkit::Act;
+
+use crate::{
+    identity::app_of,
+    platform::{Answer, ECHO, Platform, echo_tool, tokens_only},
+};
+
+const APP_TOOLS: &str = "/api/tools/apps/com.example.echo/tools";
+const USER_TOOLS: &str = "/api/tools/users/ada/tools";
+const CALL: &str = "/api/tools/apps/com.example.echo/tool";
+
+fn call_body() -> Value {
+    json!({ "toolId": "echo", "userId": "ada", "toolParameters": { "text": "hi" }, "timestamp": "2026-01-02T03:04:05Z" })
+}
+
+/// The answer, if it says that the endpoint will go and what comes instead.
+fn marked(answer: Answer, successor: &str) -> Answer {
+    assert_eq!(answer.header("deprecation"), "@1794700800", "{answer:?}");
+    assert_eq!(answer.header("sunset"), "Fri, 31 Dec 2027 23:59:59 GMT");
+    assert_eq!(answer.header("link"), format!("<{successor}>; rel=\"successor-version\""));
+    answer
+}
+
+async fn old_call(p: &Platform, body: &Value) -> Answer {
+    marked(p.user("ada").post(CALL, body).await, "/api/tools/execute")
+}
+
+#[tokio::test]
+async fn tools_are_listed_in_the_old_form() {
+    let p = Platform::start().await;
+    let mut tool = echo_tool();
+    tool["mentraExtensions"] = json!({ "activationPhrases": ["say again"] });
+    tool["inputSchema"]["properties"]["times"] =
+        json!({ "type": "integer", "enum": [1, 2], "description": "how often" });
+    let (_app, mut device) = p
+        .echo_like(json!({ "tools": [tool],
+        "hardwareRequirements": [{ "type": "CAMERA", "level": "REQUIRED" }] }))
+        .await;
+    let mut expected = json!({ "id": "echo", "description": "Says it again", "activationPhrases": ["say again"],
+        "parameters": { "text": { "type": "string", "description": "", "required": true },
+            "times": { "type": "number", "description": "how often", "enum": ["1", "2"], "required": false } } });
+    let tools = marked(p.user("ada").get(APP_TOOLS).await, "/api/tools").expect(200).json();
+    assert_eq!(tools, json!([expected]));
+    let tools = marked(p.user("ada").get(USER_TOOLS).await, "/api/tools").expect(200).json();
+    expected["appPackageName"] = ECHO.into();
+    assert_eq!(tools, json!([expected]));
+    // What cannot be called is not listed either: one view for every door.
+    device.wears("Even Realities G1").await;
+    assert_eq!(p.user("ada").get(USER_TOOLS).await.expect(200).json(), json!([]));
+}
+
+#[tokio::test]
+async fn whoever_is_missing_is_missed_in_the_old_form() {
+    let p = Platform::start().await;
+    let none =
+        marked(p.user("ada").get("/api/tools/apps/com.example.none/tools").await, "/api/tools").expect(500);
+    assert_eq!(none.json()["error"], true);
+    assert!(none.json()["message"].as_str().unwrap().contains("com.example.none"), "{}", none.text);
+    for path in [USER_TOOLS, "/api/tools/users/a%20b/tools"] {
+        let none = marked(p.user("ada").get(path).await, "/api/tools").expect(404);
+        assert_eq!(none.json(), json!({ "error": true, "message": "User not found" }));
+    }
+}
+
+#[tokio::test]
+async fn a_call_goes_through_the_same_executor_and_answers_as_the_app_would() {
+    let p = Platform::start().await;
+    let (app, _device) = p.echo().await;
+    for (act, reply) in [
+        (Act::reply("hello"), json!("hello")),
+        (Act::content(json!("hello")), json!("hello")),
+        (Act::content(json!({ "n": 1 })), json!({ "n": 1 })),
+    ] {
+        app.acts(act);
+        let answer = old_call(&p, &call_body()).await.expect(200);
+        assert_eq!(answer.json(), json!({ "status": "success", "reply": reply }));
+    }
+    let seen = &app.seen("/tool")[0].body;
+    assert_eq!(
+        (&seen["toolId"], &seen["toolParameters"], &seen["name"]),
+        (&json!("echo"), &json!({ "text": "hi" }), &json!("echo"))
+    );
+    let calls = p.user("ada").get("/api/calls").await.expect(200).json();
+    assert_eq!(calls["calls"].as_array().unwrap().len(), 3);
+    assert_eq!(
+        (&calls["calls"][0]["door"], &calls["calls"][0]["tool"]),
+        (&json!("legacy"), &json!("com.example.echo:echo"))
+    );
+}
+
+#[tokio::test]
+async fn the_control_string_comes_through() {
+    let p = Platform::start().await;
+    let (app, _device) = p.echo_like(json!({ "kind": "session" })).await;
+    app.acts(Act::reply("GIVE_APP_CONTROL_OF_TOOL_RESPONSE"));
+    let answer = old_call(&p, &call_body()).await.expect(200);
+    assert_eq!(answer.json(), json!({ "status": "success", "reply": "GIVE_APP_CONTROL_OF_TOOL_RESPONSE" }));
+}
+
+#[tokio::test]
+async fn failures_are_told_in_the_old_form() {
+    let p = Platform::start().await;
+    let (app, _device) = p.echo().await;
+    let failure = async |body: &Value, status: u16| {
+        let answer = old_call(&p, body).await.expect(status).json();
+        assert_eq!((&answer["error"], answer["message"].is_string()), (&json!(true), true), "{answer}");
+        answer["details"]["code"].as_str().unwrap_or_default().to_owned()
+    };
+    let with = |member: &str, value: Value| {
+        let mut body = call_body();
+        body[member] = value;
+        body
+    };
+    for body in [
+        with("toolId", Value::Null),
+        with("userId", Value::Null),
+        with("toolId", json!("a b")),
+        with("userId", json!("a b")),
+        with("toolParameters", json!("text")),
+        json!([]),
+    ] {
+        assert_eq!(failure(&body, 400).await, "", "{body}");
+    }
+    assert_eq!(failure(&with("toolParameters", json!({})), 400).await, "INVALID_ARGUMENTS");
+    assert_eq!(failure(&with("toolId", json!("nothing")), 404).await, "TOOL_NOT_FOUND");
+    app.acts(Act::Json(500, json!({ "status": "error", "message": "no milk" })));
+    let answer = old_call(&p, &call_body()).await.expect(500).json();
+    assert_eq!(
+        answer,
+        json!({ "error": true, "message": "no milk", "details": { "code": "EXECUTION_ERROR" } })
+    );
+    app.acts(Act::Json(200, json!({ "status": "success", "reply": null })));
+    assert_eq!(failure(&call_body(), 502).await, "TOOL_NOT_HANDLED");
+    drop(app);
+    assert_eq!(failure(&call_body(), 502).await, "NETWORK_ERROR");
+    let bad = marked(p.user("ada").post("/api/tools/apps/A/tool", &call_body()).await, "/api/tools/execute")
+        .expect(400);
+    assert_eq!(bad.json()["error"], true);
+}
+
+#[tokio::test]
+async fn also_a_refusal_says_that_the_endpoint_will_go() {
+    let p = Platform::with(tokens_only).await;
+    let (_app, key) = app_of(&p, "dora", ECHO).await;
+    marked(p.nobody().get(APP_TOOLS).await, "/api/tools").expect(401);
+    marked(p.nobody().get(USER_TOOLS).await, "/api/tools").expect(401);
+    marked(p.nobody().post(CALL, &call_body()).await, "/api/tools/execute").expect(401);
+    let bob = p.bearer(&p.token("bob", Role::User));
+    marked(bob.get(USER_TOOLS).await, "/api/tools").expect(403);
+    marked(bob.post(CALL, &call_body()).await, "/api/tools/execute").expect(403);
+    let ada = p.bearer(&p.token("ada", Role::User));
+    let plain = ada.header("content-type", "text/plain").send(Method::POST, CALL, Some("{}".into())).await;
+    marked(plain, "/api/tools/execute").expect(400);
+    // An app may ask for users who have it, as everywhere.
+    let ada = p.bearer(&p.token("ada", Role::User));
+    ada.put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
+    marked(p.bearer(&key).post(CALL, &call_body()).await, "/api/tools/execute").expect(401);
+    ada.get("/api/session").await.expect(200);
+    marked(p.bearer(&key).post(CALL, &call_body()).await, "/api/tools/execute").expect(200);
+}

@@ -1,0 +1,232 @@
+//! Tokens of another issuer. A fake app plays it: whatever is asked at `/tool` gets the list of keys.
+
+use aws_lc_rs::{
+    rand::SystemRandom,
+    signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _},
+};
+use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use serde_json::{Value, json};
+use toolyard_core::ports::Clock as _;
+use toolyard_server::{auth::Role, config::OidcConfig};
+use toolyard_testkit::{Act, FakeApp};
+
+use crate::platform::{Answer, Platform, tokens_only};
+
+const ISSUER: &str = "https://accounts.example.com";
+
+/// As tokens and keys are written, without padding.
+fn base64url(bytes: impl AsRef<[u8]>) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let group = |three: &[u8]| {
+        let bits = three.iter().chain([&0; 2]).take(3).fold(0, |bits, byte| bits << 8 | usize::from(*byte));
+        let digits = [18, 12, 6, 0].map(|shift| char::from(DIGITS[bits >> shift & 63]));
+        digits.into_iter().take(three.len() + 1).collect::<String>()
+    };
+    bytes.as_ref().chunks(3).map(group).collect()
+}
+
+/// A key pair of the issuer.
+struct Key {
+    kid: &'static str,
+    algorithm: Algorithm,
+    private: EncodingKey,
+    public: Vec<u8>,
+    jwk: Value,
+}
+
+impl Key {
+    fn ed25519(kid: &'static str) -> Self {
+        let pair = Ed25519KeyPair::generate().unwrap();
+        let public = pair.public_key().as_ref().to_vec();
+        let jwk =
+            json!({ "kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "kid": kid, "x": base64url(&public) });
+        let private = EncodingKey::from_ed_der(pair.to_pkcs8().unwrap().as_ref());
+        Self { kid, algorithm: Algorithm::EdDSA, private, public, jwk }
+    }
+
+    fn p256(kid: &'static str) -> Self {
+        let document =
+            EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new()).unwrap();
+        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, document.as_ref()).unwrap();
+        let public = pair.public_key().as_ref().to_vec();
+        let (x, y) = (base64url(&public[1..33]), base64url(&public[33..]));
+        let jwk = json!({ "kty": "EC", "crv": "P-256", "alg": "ES256", "kid": kid, "x": x, "y": y });
+        let private = EncodingKey::from_ec_der(document.as_ref());
+        Self { kid, algorithm: Algorithm::ES256, private, public, jwk }
+    }
+
+    fn sign(&self, claims: &Value) -> String {
+        let mut header = Header::new(self.algorithm);
+        header.kid = Some(self.kid.to_owned());
+        jsonwebtoken::encode(&header, claims, &self.private).unwrap()
+    }
+}
+
+struct World {
+    p: Platform,
+    issuer: FakeApp,
+    key: Key,
+}
+
+impl World {
+    async fn start(refetch_s: u64) -> Self {
+        let (issuer, key) = (FakeApp::start("issuer").await, Key::ed25519("one"));
+        // Also a secret, published by mistake: whoever reads it could sign with it.
+        let oct = json!({ "kty": "oct", "alg": "HS256", "kid": "shared", "k": base64url("secret") });
+        issuer.acts(Act::Json(200, json!({ "keys": [key.jwk, oct] })));
+        let jwks_url = issuer.url() + "/tool";
+        let p = Platform::with(|config| {
+            tokens_only(config);
+            config.auth.oidc = Some(OidcConfig {
+                issuer: ISSUER.to_owned(),
+                audience: "toolyard".to_owned(),
+                jwks_url,
+                user_claim: "email".to_owned(),
+                refetch_s,
+            });
+        })
+        .await;
+        Self { p, issuer, key }
+    }
+
+    fn claims(&self) -> Value {
+        let now = self.p.clock.now().as_second();
+        json!({ "iss": ISSUER, "aud": "toolyard", "sub": "4711", "email": "Ada@Example.com", "iat": now, "exp": now + 60 })
+    }
+
+    fn claims_with(&self, member: &str, value: Value) -> Value {
+        let mut claims = self.claims();
+        claims[member] = value;
+        claims
+    }
+
+    async fn session(&self, token: &str) -> Answer {
+        self.p.bearer(token).get("/api/session").await
+    }
+
+    fn fetches(&self) -> usize {
+        self.issuer.seen("/tool").len()
+    }
+}
+
+#[tokio::test]
+async fn a_token_of_the_issuer_stands_for_a_user_and_for_nothing_more() {
+    let world = World::start(60).await;
+    let token = world.key.sign(&world.claims());
+    for _ in 0..3 {
+        assert_eq!(world.session(&token).await.expect(200).json()["userId"], "ada@example.com");
+    }
+    assert_eq!(world.fetches(), 1, "keys are kept");
+    let grabby = world.key.sign(&world.claims_with("role", json!("operator")));
+    world.p.bearer(&grabby).get("/metrics").await.expect(403);
+    world.p.bearer(&grabby).get("/api/apps").await.expect(403);
+    // Our own tokens go on.
+    world.session(&world.p.token("bob", Role::User)).await.expect(200);
+}
+
+#[tokio::test]
+async fn every_claim_is_checked() {
+    let world = World::start(60).await;
+    let now = world.p.clock.now().as_second();
+    let token = world.key.sign(&world.claims());
+    world.session(&token).await.expect(200);
+    for (member, value) in [
+        ("exp", json!(now)),
+        ("exp", json!(now - 1)),
+        ("exp", Value::Null),
+        ("exp", json!("never")),
+        ("nbf", json!(now + 3_600)),
+        ("aud", json!("another")),
+        ("aud", json!(["another", "third"])),
+        ("aud", Value::Null),
+        ("iss", json!("https://evil.example")),
+        ("iss", json!("toolyard")),
+        ("iss", Value::Null),
+        ("email", Value::Null),
+        ("email", json!("a b")),
+        ("email", json!(5)),
+        ("email_verified", json!(false)),
+        ("email_verified", json!("false")),
+    ] {
+        let claims = world.claims_with(member, value);
+        let answer = world.session(&world.key.sign(&claims)).await;
+        assert_eq!(answer.status, 401, "{claims}: {}", answer.text);
+    }
+    for (member, value) in
+        [("aud", json!(["another", "toolyard"])), ("nbf", json!(now)), ("email_verified", json!(true))]
+    {
+        world.session(&world.key.sign(&world.claims_with(member, value))).await.expect(200);
+    }
+    world.p.clock.advance(60);
+    let late = world.session(&token).await.expect(401);
+    assert!(late.text.contains("expired"), "{}", late.text);
+}
+
+#[tokio::test]
+async fn a_published_key_is_no_shared_secret_and_no_signature_is_none() {
+    let world = World::start(60).await;
+    let encode = |part: &Value| base64url(part.to_string());
+    let claims = world.claims();
+    let mut forged = Vec::new();
+    for none in ["none", "None", "NONE", ""] {
+        let head = encode(&json!({ "alg": none, "typ": "JWT", "kid": "one" }));
+        forged.push(format!("{head}.{}.", encode(&claims)));
+    }
+    let spki = [b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00".as_slice(), &world.key.public].concat();
+    let x = world.key.jwk["x"].as_str().unwrap().as_bytes();
+    for secret in [world.key.public.as_slice(), &spki, x, b""] {
+        for algorithm in [Algorithm::HS256, Algorithm::HS384, Algorithm::HS512] {
+            let mut header = Header::new(algorithm);
+            header.kid = Some("one".to_owned());
+            forged.push(jsonwebtoken::encode(&header, &claims, &EncodingKey::from_secret(secret)).unwrap());
+        }
+    }
+    let mut header = Header::new(Algorithm::HS256);
+    header.kid = Some("shared".to_owned());
+    forged.push(jsonwebtoken::encode(&header, &claims, &EncodingKey::from_secret(b"secret")).unwrap());
+    // Another key under the name of the issuer's, of the same and of another kind.
+    forged.push(Key::ed25519("one").sign(&claims));
+    forged.push(Key::p256("one").sign(&claims));
+    // The issuer's own signature under other claims.
+    let signed = world.key.sign(&claims);
+    let [head, _, signature] = signed.split('.').collect::<Vec<_>>()[..] else { panic!("{signed}") };
+    forged.push(format!("{head}.{}.{signature}", encode(&world.claims_with("email", json!("eve")))));
+    for token in forged {
+        assert_eq!(world.session(&token).await.status, 401, "{token}");
+    }
+    world.session(&world.key.sign(&claims)).await.expect(200);
+}
+
+#[tokio::test]
+async fn an_unknown_key_is_looked_for_once_in_a_while() {
+    for (refetch_s, found) in [(0, true), (3_600, false)] {
+        let world = World::start(refetch_s).await;
+        world.session(&world.key.sign(&world.claims())).await.expect(200);
+        let next = Key::p256("two");
+        world.issuer.acts(Act::Json(200, json!({ "keys": [world.key.jwk, next.jwk] })));
+        let answer = world.session(&next.sign(&world.claims())).await;
+        assert_eq!(
+            (answer.status == 200, world.fetches()),
+            (found, if found { 2 } else { 1 }),
+            "{}",
+            answer.text
+        );
+        world.session(&world.key.sign(&world.claims())).await.expect(200);
+        assert_eq!(world.fetches(), if found { 2 } else { 1 }, "a known key needs no look");
+    }
+}
+
+#[tokio::test]
+async fn keys_that_cannot_be_read_leave_the_known_ones_in_place() {
+    let world = World::start(0).await;
+    world.session(&world.key.sign(&world.claims())).await.expect(200);
+    let huge = json!({ "keys": [world.key.jwk], "padding": "x".repeat(300_000) });
+    for act in
+        [Act::Json(500, json!({})), Act::Text(200, "text/html", "<p>".into()), Act::Json(200, huge), Act::Cut]
+    {
+        world.issuer.acts(act);
+        world.session(&Key::ed25519("unknown").sign(&world.claims())).await.expect(401);
+        world.session(&world.key.sign(&world.claims())).await.expect(200);
+    }
+    assert_eq!(world.fetches(), 5);
+}
