@@ -4,13 +4,13 @@
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | how a sleeping app is woken, and once only | [`wake`] |
-//! | how it is stopped, lost and started again | [`stop`], [`lost`] |
-//! | the state of one app for one user | [`run`] |
-//! | an app's socket: who it is, what it says | [`attach`], [`app_socket`] |
-//! | a device's socket | [`device_socket`] |
-//! | what is on the screen | [`screen`] |
-//! | queues towards sockets | [`outbox`] |
+//! | how a sleeping app is woken, and once only | `wake` |
+//! | how it is stopped, lost and started again | `stop`, `lost` |
+//! | the state of one app for one user | `run` |
+//! | an app's socket: who it is, what it says | `attach`, `app_socket` |
+//! | a device's socket | `device_socket` |
+//! | what is on the screen | `screen` |
+//! | queues towards sockets | `outbox` |
 //!
 //! Locks are held for the length of a state change, never across an await.
 
