@@ -1,30 +1,39 @@
 //! Host and Origin are checked on the whole router, sockets included: a web page must not reach a server on loopback by
 //! a name of its own (DNS rebinding), nor use a user's network position from another origin.
 
-use std::{
-    collections::HashSet,
-    convert::Infallible,
-    future::{Ready, ready},
-    sync::Arc,
-};
+use std::{collections::HashSet, convert::Infallible, future::ready, sync::Arc};
 
 use axum::{
     Router,
     response::{IntoResponse as _, Response},
     routing::future::RouteFuture,
 };
-use futures_util::future::Either;
-use http::{HeaderMap, Request, header, uri::Authority};
+use futures_util::future::{BoxFuture, Either};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header, uri::Authority};
 use hyper::body::Incoming;
 use toolyard_protocol::api::ApiErrorCode;
 
 use crate::{config::ServerConfig, error::Failure};
+
+/// Headers that a web page of another origin may send.
+const PAGE_HEADERS: &str =
+    "accept, authorization, content-type, idempotency-key, if-none-match, traceparent, x-user-id";
 
 /// Who may be talked to, and from where.
 #[derive(Debug)]
 pub(crate) struct Hosts {
     hosts: HashSet<String>,
     origins: HashSet<String>,
+    public_origin: String,
+}
+
+/// Where a request comes from.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum From {
+    /// No web page, or one of this very server.
+    Home,
+    /// A web page of an origin that the operator allows; the browser has to be told.
+    Friend(HeaderValue),
 }
 
 impl Hosts {
@@ -40,9 +49,9 @@ impl Hosts {
         }
         let public = config.public_url.as_deref().and_then(|url| url.parse::<http::Uri>().ok());
         hosts.extend(public.as_ref().and_then(|url| url.host()).map(str::to_lowercase));
-        let mut origins: HashSet<String> = config.origins.iter().map(|origin| tidy(origin)).collect();
-        origins.extend(config.public_url.as_deref().map(tidy));
-        Self { hosts, origins }
+        let origins = config.origins.iter().map(|origin| tidy(origin)).collect();
+        let public_origin = public.as_ref().map(origin_of).unwrap_or_default();
+        Self { hosts, origins, public_origin }
     }
 
     /// Whether the request names one of our hosts, and comes from one of our origins, if it names any.
@@ -50,7 +59,7 @@ impl Hosts {
         &self,
         headers: &HeaderMap,
         authority: Option<&Authority>,
-    ) -> Result<(), &'static str> {
+    ) -> Result<From, &'static str> {
         let named = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let host = match (named, authority) {
             (Some(host), _) => host.parse::<Authority>().map_err(|_| "the Host header is malformed")?,
@@ -62,15 +71,24 @@ impl Hosts {
                 "this server does not answer under that Host; the operator can add it to server.hosts",
             );
         }
-        let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
-        let origin = origin.to_str().map(tidy).unwrap_or_default();
+        let Some(named) = headers.get(header::ORIGIN) else { return Ok(From::Home) };
+        let origin = named.to_str().map(tidy).unwrap_or_default();
         // A page of this very server; which scheme a proxy in front of us uses, only the public URL says.
         let own = origin == format!("http://{}", host.as_str().to_lowercase());
-        if own || self.origins.contains(&origin) {
-            return Ok(());
+        if own || origin == self.public_origin {
+            return Ok(From::Home);
+        }
+        if self.origins.contains(&origin) {
+            return Ok(From::Friend(named.clone()));
         }
         Err("this Origin may not use the server; the operator can add it to server.origins")
     }
+}
+
+/// `https://tools.example.com`, whatever path follows.
+fn origin_of(url: &Uri) -> String {
+    let (scheme, authority) = (url.scheme_str().unwrap_or_default(), url.authority());
+    authority.map(|authority| tidy(&format!("{scheme}://{authority}"))).unwrap_or_default()
 }
 
 fn tidy(origin: &str) -> String {
@@ -93,14 +111,51 @@ impl Checked {
 impl hyper::service::Service<Request<Incoming>> for Checked {
     type Response = Response;
     type Error = Infallible;
-    type Future = Either<Ready<Result<Response, Infallible>>, RouteFuture<Infallible>>;
+    type Future = Either<RouteFuture<Infallible>, BoxFuture<'static, Result<Response, Infallible>>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         match self.hosts.check(request.headers(), request.uri().authority()) {
-            Ok(()) => Either::Right(tower_service::Service::call(&mut self.router.clone(), request)),
-            Err(why) => Either::Left(ready(Ok(Failure::new(ApiErrorCode::Forbidden, why).into_response()))),
+            Ok(From::Home) => Either::Left(tower_service::Service::call(&mut self.router.clone(), request)),
+            Ok(From::Friend(origin)) => {
+                Either::Right(Box::pin(for_page(self.router.clone(), origin, request)))
+            }
+            Err(why) => {
+                let refused = Failure::new(ApiErrorCode::Forbidden, why).into_response();
+                Either::Right(Box::pin(ready(Ok(refused))))
+            }
         }
     }
+}
+
+/// The answer for a web page of another origin: its browser wants to be told that this is meant.
+async fn for_page(
+    mut router: Router,
+    origin: HeaderValue,
+    request: Request<Incoming>,
+) -> Result<Response, Infallible> {
+    let asks_first = request.method() == Method::OPTIONS
+        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    let mut response = if asks_first {
+        let mut allowed = StatusCode::NO_CONTENT.into_response();
+        let headers = allowed.headers_mut();
+        headers.insert(
+            header::ACCESS_CONTROL_ALLOW_METHODS,
+            HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE"),
+        );
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(PAGE_HEADERS));
+        headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+        allowed
+    } else {
+        tower_service::Service::call(&mut router, request).await?
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(
+        header::ACCESS_CONTROL_EXPOSE_HEADERS,
+        HeaderValue::from_static("etag, retry-after, x-toolyard-call-id"),
+    );
+    headers.append(header::VARY, HeaderValue::from_static("Origin"));
+    Ok(response)
 }
 
 #[cfg(test)]

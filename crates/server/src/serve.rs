@@ -256,7 +256,9 @@ fn housekeeping(state: &AppState) {
 
 fn auth_mode(config: &Config) -> Result<AuthMode, StartError> {
     let at_home = config.server.listen.ip().is_loopback();
-    let mode = config.auth.mode.unwrap_or(if at_home { AuthMode::Dev } else { AuthMode::Token });
+    // A public URL says that a proxy stands before us: then loopback is not home.
+    let default = if at_home && config.server.public_url.is_none() { AuthMode::Dev } else { AuthMode::Token };
+    let mode = config.auth.mode.unwrap_or(default);
     if mode == AuthMode::Dev {
         // Checked when the configuration is read, and again here: it may have been made in another way.
         if !at_home {

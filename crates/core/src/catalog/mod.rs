@@ -123,9 +123,11 @@ impl Catalog {
         let revision = self.revision.fetch_add(1, Ordering::Relaxed) + 1;
         let gauge = self.gauges.entry(package.clone()).or_default().clone();
         let entry = Arc::new(AppEntry::new(record, revision, gauge, set.as_ref()));
-        // Loaded while some app changed: good for this answer, too doubtful to keep.
+        // Loaded while some app changed: good for this answer, too doubtful to keep. Looked at under the lock of the entry,
+        // so that a change either is seen here or removes what is put here.
+        let place = self.apps.entry(package.clone());
         if self.epoch.load(Ordering::Acquire) == epoch {
-            self.apps.insert(package.clone(), entry.clone());
+            place.insert(entry.clone());
         }
         Ok(Some(entry))
     }
@@ -156,8 +158,11 @@ impl Catalog {
     fn changed(&self, change: &Change) {
         match change {
             Change::App(package) => {
+                // Raised before, so that nobody keeps what they loaded before the change; and after, so that a view which
+                // was looked at in between, and found good, is looked at again.
                 self.epoch.fetch_add(1, Ordering::AcqRel);
                 self.apps.remove(package);
+                self.epoch.fetch_add(1, Ordering::AcqRel);
             }
             Change::View(user) => {
                 if let Some(slot) = self.users.get(user) {

@@ -66,7 +66,7 @@ pub enum AuthMode {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AuthConfig {
-    /// `dev` or `token`. Where it is missing: `dev` on a loopback address, `token` on any other.
+    /// `dev` or `token`. Where it is missing: `dev` on a loopback address without a public URL, `token` otherwise.
     pub mode: Option<AuthMode>,
     /// Root key, 64 hex digits; everything secret is derived from it or sealed with it. Where it is missing, it is made
     /// and kept in `root_key_file`.

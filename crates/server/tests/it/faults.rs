@@ -70,6 +70,11 @@ async fn what_an_app_says_wrongly_gets_its_code() {
     for (act, status, code) in [
         (Act::Json(500, json!({ "status": "error", "message": "no milk" })), 500, "EXECUTION_ERROR"),
         (
+            Act::Json(200, json!({ "content": [{ "type": "text", "text": "no milk" }], "isError": true })),
+            500,
+            "EXECUTION_ERROR",
+        ),
+        (
             Act::Json(200, json!({ "success": false, "error": { "code": "X", "message": "no milk" } })),
             500,
             "EXECUTION_ERROR",

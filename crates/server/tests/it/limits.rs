@@ -174,3 +174,28 @@ async fn connections_over_the_bound_wait_for_a_place() {
     drop(holder);
     waiting.await.expect(200);
 }
+
+#[tokio::test]
+async fn pages_of_allowed_origins_are_told_so() {
+    let page = "https://console.example.com";
+    let p = Platform::with(|config| config.server.origins = vec![page.to_owned()]).await;
+    let ask = p.nobody().header("origin", page).header("access-control-request-method", "POST");
+    let allowed = ask.send(http::Method::OPTIONS, "/api/tools/execute", None).await.expect(204);
+    assert_eq!(allowed.header("access-control-allow-origin"), page);
+    assert!(allowed.header("access-control-allow-headers").contains("idempotency-key"));
+    let answer = p.nobody().header("origin", page).get("/healthz").await.expect(200);
+    assert_eq!((answer.header("access-control-allow-origin"), answer.header("vary")), (page, "Origin"));
+    let home = p.nobody().header("origin", &p.url).get("/healthz").await.expect(200);
+    assert_eq!(home.header("access-control-allow-origin"), "");
+}
+
+#[tokio::test]
+async fn a_user_has_so_many_apps_and_no_more() {
+    let p = Platform::start().await;
+    for i in 0..=500 {
+        let package = format!("com.many.app{i}");
+        p.nobody().post("/api/apps", &json!({ "packageName": package })).await.expect(201);
+        let installed = p.user("ada").put(&format!("/api/installs/{package}"), &json!({})).await;
+        installed.expect(if i < 500 { 204 } else { 409 });
+    }
+}

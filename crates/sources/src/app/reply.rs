@@ -25,7 +25,7 @@ impl Answer<'_> {
     pub(super) fn read(&self, body: &[u8], is_connected: impl Fn() -> bool) -> Result<ToolResult, ToolError> {
         let reply = serde_json::from_slice::<AppReply<'_>>(body);
         match (self.status.is_success(), reply) {
-            (true, Ok(reply)) => self.succeeded(reply, is_connected),
+            (true, Ok(reply)) => self.succeeded(body, reply, is_connected),
             (true, Err(error)) => {
                 let text =
                     format!("The app of {} answered with something that is no tool result.", self.tool.name);
@@ -38,6 +38,7 @@ impl Answer<'_> {
 
     fn succeeded(
         &self,
+        body: &[u8],
         reply: AppReply<'_>,
         is_connected: impl Fn() -> bool,
     ) -> Result<ToolResult, ToolError> {
@@ -48,9 +49,10 @@ impl Answer<'_> {
             (None, Some("success"), Some(reply)) => old_reply(reply),
             (None, Some("success"), None) => return Err(self.not_handled()),
             (None, Some("error"), _) => return Err(self.failed(&reply)),
-            // A bare MCP result.
+            // A bare MCP result stays as it came, whether it says that it is an error or not.
             (None, _, None) if reply.content.is_some_and(is_list) => {
-                ToolResult { mcp: content(&reply), extensions }
+                let mcp = serde_json::from_slice(body).ok().and_then(McpResult::from_raw);
+                ToolResult { mcp: mcp.unwrap_or_else(|| content(&reply)), extensions }
             }
             (None, _, _) => {
                 let text =

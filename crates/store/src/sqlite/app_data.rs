@@ -34,7 +34,7 @@ impl AppData for SqliteStore {
             let query = sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).bind(key).bind(value);
             query.execute(&mut *tx).await.map_err(failed)?;
         }
-        let sql = "SELECT COALESCE(SUM(LENGTH(key) + LENGTH(value)), 0) FROM app_storage WHERE user = ? AND package = ?";
+        let sql = "SELECT COALESCE(SUM(OCTET_LENGTH(key) + OCTET_LENGTH(value)), 0) FROM app_storage WHERE user = ? AND package = ?";
         let total = sqlx::query_scalar::<_, i64>(sql).bind(user.as_str()).bind(package.as_str());
         let total = total.fetch_one(&mut *tx).await.map_err(failed)?;
         if total > signed(max_bytes as u64) {

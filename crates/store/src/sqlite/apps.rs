@@ -130,7 +130,12 @@ impl Apps for SqliteStore {
     }
 
     async fn remove(&self, package: &PackageName) -> Result<bool, StoreError> {
+        let mut tx = self.begin().await?;
         let removed = sqlx::query("DELETE FROM apps WHERE package = ?").bind(package.as_str());
-        Ok(removed.execute(&self.write).await.map_err(failed)?.rows_affected() > 0)
+        let removed = removed.execute(&mut *tx).await.map_err(failed)?.rows_affected() > 0;
+        let sql = "DELETE FROM tool_settings WHERE substr(tool, 1, length(?1) + 1) = ?1 || ':'";
+        sqlx::query(sql).bind(package.as_str()).execute(&mut *tx).await.map_err(failed)?;
+        tx.commit().await.map_err(failed)?;
+        Ok(removed)
     }
 }

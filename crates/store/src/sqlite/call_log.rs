@@ -128,7 +128,7 @@ fn read_trace(text: &str) -> TraceContext {
     }
 }
 
-/// Every filter may be left out. The user's is written in, because with `OR` its index would not be used.
+/// Every filter may be left out. An owner sees what happened since the app is theirs: names can change hands. The user's is written in, because with `OR` its index would not be used.
 macro_rules! page_sql {
     ($of_user:literal) => {
         concat!(
@@ -137,7 +137,8 @@ macro_rules! page_sql {
             " AND (?2 IS NULL OR c.tool = ?2) AND (?3 IS NULL OR c.package = ?3)
               AND (?4 IS NULL OR COALESCE(c.error, 'OK') = ?4)
               AND (?5 IS NULL OR c.started_at >= ?5) AND (?6 IS NULL OR c.id < ?6)
-              AND (?7 IS NULL OR c.package IN (SELECT package FROM apps WHERE owner = ?7))
+              AND (?7 IS NULL OR EXISTS (SELECT 1 FROM apps a WHERE a.owner = ?7
+                AND a.package = c.package AND a.created_at <= c.started_at))
               ORDER BY c.id DESC LIMIT ?8"
         )
     };
@@ -169,9 +170,10 @@ impl CallLog for SqliteStore {
     async fn usage(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
         self.ledger.flush().await;
         let query = sqlx::query_as::<_, (String, i64, i64, i64)>(
-            "SELECT tool, COUNT(*) AS calls, COUNT(error), CAST(AVG(duration_us) AS INTEGER) FROM calls
+            "SELECT tool, COUNT(*) AS calls, COUNT(error), CAST(AVG(duration_us) AS INTEGER) FROM calls c
              WHERE package IS NOT NULL AND (?1 IS NULL OR user = ?1) AND (?2 IS NULL OR started_at >= ?2)
-             AND (?3 IS NULL OR package IN (SELECT package FROM apps WHERE owner = ?3))
+             AND (?3 IS NULL OR EXISTS (SELECT 1 FROM apps a WHERE a.owner = ?3
+                AND a.package = c.package AND a.created_at <= c.started_at))
              GROUP BY tool ORDER BY calls DESC, tool LIMIT ?4",
         );
         let query = query

@@ -45,9 +45,20 @@ impl Installs for SqliteStore {
     }
 
     async fn uninstall(&self, user: &UserId, package: &PackageName) -> Result<bool, StoreError> {
+        let mut tx = self.begin().await?;
         let sql = "DELETE FROM installs WHERE user = ? AND package = ?";
-        let gone = sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).execute(&self.write).await;
-        Ok(gone.map_err(failed)?.rows_affected() > 0)
+        let gone = sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).execute(&mut *tx).await;
+        let gone = gone.map_err(failed)?.rows_affected() > 0;
+        // An app that comes back is a new one: all of its tools are on.
+        let sql = "DELETE FROM tool_settings WHERE user = ?1 AND substr(tool, 1, length(?2) + 1) = ?2 || ':'";
+        sqlx::query(sql)
+            .bind(user.as_str())
+            .bind(package.as_str())
+            .execute(&mut *tx)
+            .await
+            .map_err(failed)?;
+        tx.commit().await.map_err(failed)?;
+        Ok(gone)
     }
 
     async fn grant(&self, user: &UserId, package: &PackageName, assistant: bool) -> Result<bool, StoreError> {

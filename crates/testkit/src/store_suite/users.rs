@@ -89,4 +89,18 @@ pub async fn runs_devices_and_switches(store: &impl Store) {
     assert_eq!(store.tools_off(&ada()).await.unwrap(), std::slice::from_ref(&tool));
     store.switch_tool(&ada(), &tool, true).await.unwrap();
     assert!(store.tools_off(&ada()).await.unwrap().is_empty());
+
+    // What is switched off goes with the install, and with the app; another app's stays.
+    let other = "com.a.b:x".parse().unwrap();
+    for remove_app in [false, true] {
+        store.install(&ada(), &package("com.a"), at(1)).await.unwrap();
+        store.switch_tool(&ada(), &tool, false).await.unwrap();
+        store.switch_tool(&ada(), &other, false).await.unwrap();
+        if remove_app {
+            store.remove(&package("com.a")).await.unwrap();
+        } else {
+            store.uninstall(&ada(), &package("com.a")).await.unwrap();
+        }
+        assert_eq!(store.tools_off(&ada()).await.unwrap(), std::slice::from_ref(&other));
+    }
 }
