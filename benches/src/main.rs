@@ -61,7 +61,6 @@ async fn main() {
 
 async fn measure(args: &Args) {
     let bench = setup::Bench::start(&args.toolyard).await;
-    let at_start = memory::idle(&bench);
     println!(
         "all processes pinned to core {CORE}; {} rounds of {} s, interleaved, medians",
         args.rounds, args.seconds
@@ -71,9 +70,10 @@ async fn measure(args: &Args) {
         None => println!("nginx is not installed: its column is missing (apt-get install nginx-light)"),
     }
     println!();
+    memory::measure(&bench, args.sockets).await;
     calls::measure(&bench, args.rounds, args.seconds).await;
     lists::measure(&bench, args.rounds, args.seconds).await;
     calls::growth(&bench, args.rounds, args.seconds).await;
     wake::measure(&bench).await;
-    memory::measure(&bench, at_start, args.sockets).await;
+    println!("Memory (PSS) after all of this: {:.1} MiB", memory::now(&bench));
 }

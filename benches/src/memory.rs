@@ -5,14 +5,14 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
 use crate::setup::Bench;
 
-/// Of a server that has only started.
-pub fn idle(bench: &Bench) -> f64 {
+/// Proportional set size of the server, in MiB.
+pub fn now(bench: &Bench) -> f64 {
     bench.server.process.as_ref().map_or(0.0, |process| process.pss() as f64 / 1024.0)
 }
 
-pub async fn measure(bench: &Bench, at_start: f64, sockets: usize) {
-    let Some(process) = &bench.server.process else { return };
-    let idle = process.pss();
+/// Measured before any load: afterwards sockets would live in memory that the load left behind.
+pub async fn measure(bench: &Bench, sockets: usize) {
+    let idle = now(bench);
     let mut open = Vec::with_capacity(sockets);
     for index in 0..sockets {
         let url = format!("ws://{}/glasses-ws", bench.server.address);
@@ -33,11 +33,10 @@ pub async fn measure(bench: &Bench, at_start: f64, sockets: usize) {
             }
         }
     }
-    let full = process.pss();
-    let each = (full.saturating_sub(idle)) as f64 / open.len().max(1) as f64;
+    let each = (now(bench) - idle).max(0.0) * 1024.0 / open.len().max(1) as f64;
     println!(
-        "Memory (PSS). After the start: {at_start:.1} MiB; after the load above: {:.1} MiB; each of {} idle device sockets: {each:.1} KiB",
-        idle as f64 / 1024.0,
+        "Memory (PSS). After the start: {idle:.1} MiB; each of {} idle device sockets: {each:.1} KiB",
         open.len()
     );
+    println!();
 }

@@ -89,6 +89,8 @@ impl AppSource {
 
         let mut request = Request::post(target.tool.clone());
         if let Some(headers) = request.headers_mut() {
+            // Room for all of them at once: growing means hashing every name again.
+            headers.reserve(8);
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
             headers.insert(header::ACCEPT, HeaderValue::from_static(ACCEPT_FROM_APPS));
             sign_all(&target.keys, headers, now.as_millisecond(), &body);
