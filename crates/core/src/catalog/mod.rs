@@ -52,15 +52,25 @@ pub struct CatalogPorts {
 pub struct Catalog {
     ports: CatalogPorts,
     apps: DashMap<PackageName, Arc<AppEntry>>,
-    gauges: DashMap<PackageName, Arc<Gauge>>,
+    slots: DashMap<PackageName, Arc<AppSlot>>,
     users: DashMap<UserId, Arc<UserSlot>>,
     epoch: AtomicU64,
     revision: AtomicU64,
     started: Instant,
 }
 
+/// What outlives a revision of an app.
+#[derive(Default)]
+struct AppSlot {
+    gauge: Arc<Gauge>,
+    /// One load at a time: after a change everybody asks at once, and a large app is large in every copy.
+    loading: tokio::sync::Mutex<()>,
+}
+
 struct UserSlot {
     generation: AtomicU64,
+    /// One build at a time; whoever waited finds it done.
+    building: tokio::sync::Mutex<()>,
     gauge: Arc<Gauge>,
     cached: ArcSwapOption<CachedView>,
 }
@@ -78,7 +88,7 @@ impl Catalog {
         let catalog = Arc::new(Self {
             ports,
             apps: DashMap::new(),
-            gauges: DashMap::new(),
+            slots: DashMap::new(),
             users: DashMap::new(),
             epoch: AtomicU64::new(0),
             revision: AtomicU64::new(0),
@@ -99,6 +109,10 @@ impl Catalog {
         if let Some(view) = self.cached(&slot) {
             return Ok(CatalogView::new(view, scope));
         }
+        let _one_at_a_time = slot.building.lock().await;
+        if let Some(view) = self.cached(&slot) {
+            return Ok(CatalogView::new(view, scope));
+        }
         let (generation, epoch) =
             (slot.generation.load(Ordering::Acquire), self.epoch.load(Ordering::Acquire));
         let view = Arc::new(self.build(user, &slot).await?);
@@ -114,15 +128,23 @@ impl Catalog {
 
     /// One app, from the cache or the store.
     pub async fn app(&self, package: &PackageName) -> Result<Option<Arc<AppEntry>>, StoreError> {
-        if let Some(entry) = self.apps.get(package) {
-            return Ok(Some(entry.clone()));
+        if let Some(entry) = self.apps.get(package).map(|entry| entry.clone()) {
+            return Ok(Some(entry));
+        }
+        let slot = self.slots.entry(package.clone()).or_default().clone();
+        let _one_at_a_time = slot.loading.lock().await;
+        if let Some(entry) = self.apps.get(package).map(|entry| entry.clone()) {
+            return Ok(Some(entry));
         }
         let epoch = self.epoch.load(Ordering::Acquire);
-        let Some(record) = self.ports.apps.find(package).await? else { return Ok(None) };
+        let Some(record) = self.ports.apps.find(package).await? else {
+            // Names that somebody only tried leave nothing behind.
+            self.slots.remove(package);
+            return Ok(None);
+        };
         let set = self.ports.definitions.version(package, record.tools_version).await?;
         let revision = self.revision.fetch_add(1, Ordering::Relaxed) + 1;
-        let gauge = self.gauges.entry(package.clone()).or_default().clone();
-        let entry = Arc::new(AppEntry::new(record, revision, gauge, set.as_ref()));
+        let entry = Arc::new(AppEntry::new(record, revision, slot.gauge.clone(), set.as_ref()));
         // Loaded while some app changed: good for this answer, too doubtful to keep. Looked at under the lock of the entry,
         // so that a change either is seen here or removes what is put here.
         let place = self.apps.entry(package.clone());
@@ -178,6 +200,7 @@ impl Catalog {
         }
         let new = || UserSlot {
             generation: AtomicU64::new(0),
+            building: tokio::sync::Mutex::new(()),
             gauge: Arc::default(),
             cached: ArcSwapOption::empty(),
         };

@@ -166,3 +166,17 @@ async fn a_thousand_tools_are_listed() {
     let _device = p.device("ada").await;
     assert_eq!(p.user("ada").tools().await.len(), 1_000);
 }
+
+#[tokio::test]
+async fn whoever_asks_at_once_shares_one_view() {
+    let p = Platform::start().await;
+    let _echo = app_with(&p, ECHO, json!({})).await;
+    let ada = "ada".parse().unwrap();
+    let views = (0..20).map(|_| p.state.catalog.view(&ada, toolyard_core::catalog::Scope::Everything));
+    let views = futures_util::future::join_all(views).await;
+    let tools: Vec<_> = views.iter().map(|view| view.as_ref().unwrap().tools().next().unwrap()).collect();
+    assert!(
+        tools.iter().all(|tool| std::sync::Arc::ptr_eq(tool, tools[0])),
+        "the app was loaded more than once"
+    );
+}
