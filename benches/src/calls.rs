@@ -49,11 +49,11 @@ fn execute(bench: &Bench) -> Vec<u8> {
 
 pub async fn measure(bench: &Bench, rounds: usize, seconds: f64) {
     println!(
-        "Calls. CPU is milliseconds for 1,000 calls of the process named (for direct: of the app itself)."
+        "Calls. CPU is milliseconds for 1,000 calls of the process named (for direct: of the app itself); ratios are to direct."
     );
     println!(
-        "{:<10} {:>5} {:>10} {:>8} {:>9} {:>9} {:>9} {:>7}",
-        "way", "conns", "calls/s", "ratio", "CPU", "p50 us", "p99 us", "errors"
+        "{:<10} {:>5} {:>10} {:>8} {:>9} {:>8} {:>9} {:>9} {:>7}",
+        "way", "conns", "calls/s", "ratio", "CPU", "ratio", "p50 us", "p99 us", "errors"
     );
     let direct_request = raw("POST", "/tool", &bench.direct.address, &[], APP_BODY);
     let own_request = execute(bench);
@@ -71,14 +71,15 @@ pub async fn measure(bench: &Bench, rounds: usize, seconds: f64) {
                 }
             }
         }
-        let direct = median(cells[0].rate.clone());
+        let (direct, direct_cpu) = (median(cells[0].rate.clone()), median(cells[0].cpu.clone()));
         for (target, cell) in targets.iter().zip(cells) {
-            let rate = median(cell.rate);
-            let (cpu, p50, p99) = (median(cell.cpu), median(cell.p50), median(cell.p99));
+            let (rate, cpu) = (median(cell.rate), median(cell.cpu));
+            let (p50, p99) = (median(cell.p50), median(cell.p99));
             println!(
-                "{:<10} {connections:>5} {rate:>10.0} {:>8.2} {cpu:>9.1} {p50:>9.0} {p99:>9.0} {:>7}",
+                "{:<10} {connections:>5} {rate:>10.0} {:>8.2} {cpu:>9.1} {:>8.1} {p50:>9.0} {p99:>9.0} {:>7}",
                 target.name,
                 rate / direct,
+                cpu / direct_cpu,
                 cell.errors
             );
         }
