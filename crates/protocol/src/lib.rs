@@ -14,6 +14,7 @@
 //! | apps as they are registered, and the REST bodies | [`app`], [`api`] |
 //! | glasses and what they can do | [`device`] |
 //! | sockets of apps and devices | [`session`], [`stream`] |
+//! | MCP, both eras | [`mcp`] |
 //! | the forms before MCP | [`legacy`] |
 
 #![warn(missing_docs)]
@@ -25,6 +26,7 @@ pub mod device;
 pub mod error;
 pub mod id;
 pub mod legacy;
+pub mod mcp;
 pub mod name;
 pub mod problem;
 pub mod raw;

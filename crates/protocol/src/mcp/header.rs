@@ -1,0 +1,57 @@
+//! Header names, and how any text travels in a header.
+
+use std::borrow::Cow;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+
+/// The revision that a request speaks.
+pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";
+/// The method, again.
+pub const METHOD: &str = "mcp-method";
+/// The name or URI that the method is about, again.
+pub const NAME: &str = "mcp-name";
+/// The session of a handshake revision.
+pub const SESSION: &str = "mcp-session-id";
+/// In front of the name of a mirrored parameter.
+pub const PARAM_PREFIX: &str = "mcp-param-";
+
+const OPEN: &str = "=?base64?";
+const CLOSE: &str = "?=";
+
+/// A text as it may stand in a header: itself where that is plain, else wrapped.
+pub fn encode(text: &str) -> Cow<'_, str> {
+    let plain =
+        text.bytes().all(|b| (0x20..=0x7e).contains(&b)) && text.trim() == text && wrapped(text).is_none();
+    if plain { text.into() } else { format!("{OPEN}{}{CLOSE}", STANDARD.encode(text)).into() }
+}
+
+/// The text that a header stands for. None where it is wrapped and cannot be unwrapped.
+pub fn decode(value: &str) -> Option<Cow<'_, str>> {
+    match wrapped(value) {
+        None => Some(value.into()),
+        Some(inner) => String::from_utf8(STANDARD.decode(inner).ok()?).ok().map(Cow::Owned),
+    }
+}
+
+fn wrapped(value: &str) -> Option<&str> {
+    value.strip_prefix(OPEN)?.strip_suffix(CLOSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_text_comes_back() {
+        for text in
+            ["plain", "two words", " lead", "trail\t", "größe", "a\nb", "", "=?base64?YQ==?=", "=?base64?"]
+        {
+            let sent = encode(text);
+            assert!(sent.bytes().all(|b| (0x20..=0x7e).contains(&b)), "{sent}");
+            assert_eq!(decode(&sent).as_deref(), Some(text), "{sent}");
+        }
+        assert_eq!(encode("plain"), "plain");
+        assert_eq!(decode("=?base64?!!?="), None);
+        assert_eq!(decode("=?base64?/w==?="), None);
+    }
+}

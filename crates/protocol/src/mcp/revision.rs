@@ -1,0 +1,73 @@
+//! Which revision of the protocol a peer speaks.
+
+use std::{fmt, str::FromStr};
+
+/// A revision that we speak, oldest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Revision {
+    /// Streamable HTTP.
+    V2025_03_26,
+    /// Structured content, elicitation, the version header.
+    V2025_06_18,
+    /// Input errors are tool errors; icons.
+    V2025_11_25,
+    /// No handshake: every request says who asks and what they can do.
+    V2026_07_28,
+}
+
+impl Revision {
+    /// Every revision, oldest first.
+    pub const ALL: [Self; 4] = [Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
+    /// The newest that is opened by a handshake.
+    pub const NEWEST_HANDSHAKE: Self = Self::V2025_11_25;
+    /// The newest of all.
+    pub const NEWEST: Self = Self::V2026_07_28;
+
+    /// As it stands on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V2025_03_26 => "2025-03-26",
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+            Self::V2026_07_28 => "2026-07-28",
+        }
+    }
+
+    /// Whether it works without a handshake.
+    pub const fn is_modern(self) -> bool {
+        matches!(self, Self::V2026_07_28)
+    }
+}
+
+/// Not a revision that we speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a revision that is spoken here")]
+pub struct UnknownRevision;
+
+impl FromStr for Revision {
+    type Err = UnknownRevision;
+
+    fn from_str(text: &str) -> Result<Self, UnknownRevision> {
+        Self::ALL.into_iter().find(|revision| revision.as_str() == text).ok_or(UnknownRevision)
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_it_writes_and_nothing_else() {
+        for revision in Revision::ALL {
+            assert_eq!(revision.as_str().parse(), Ok(revision));
+        }
+        assert!("2024-11-05".parse::<Revision>().is_err());
+        assert!(Revision::NEWEST.is_modern() && !Revision::NEWEST_HANDSHAKE.is_modern());
+    }
+}

@@ -1,0 +1,54 @@
+//! Resource URIs of many servers in one list.
+//!
+//! `test://static-text` of `mcp.files` becomes `test://mcp.files/static-text`: the scheme stays, because clients act on
+//! it (`ui://`), and the package stands where a host would. It can be undone, templates included.
+
+use crate::name::PackageName;
+
+/// The URI, or URI template, under which a package's resource is listed. None where there is no scheme to keep.
+pub fn mapped(package: &PackageName, uri: &str) -> Option<String> {
+    let (front, rest) = split(uri)?;
+    Some(format!("{front}{package}/{rest}"))
+}
+
+/// The package and the URI that it knows the resource by.
+pub fn unmapped(uri: &str) -> Option<(PackageName, String)> {
+    let (front, rest) = split(uri)?;
+    let (package, rest) = rest.split_once('/')?;
+    Some((package.parse().ok()?, format!("{front}{rest}")))
+}
+
+/// `scheme://` or `scheme:`, and the rest.
+fn split(uri: &str) -> Option<(&str, &str)> {
+    let colon = uri.find(':')?;
+    let scheme = &uri[..colon];
+    let fits = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+.-".contains(&b));
+    let end = if uri[colon..].starts_with("://") { colon + 3 } else { colon + 1 };
+    fits.then(|| uri.split_at(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mapping_can_be_undone() {
+        let package: PackageName = "mcp.files".parse().unwrap();
+        for (uri, listed) in [
+            ("test://static-text", "test://mcp.files/static-text"),
+            ("test://template/{id}/data", "test://mcp.files/template/{id}/data"),
+            ("file:///a/b", "file://mcp.files//a/b"),
+            ("ui://widget/main.html", "ui://mcp.files/widget/main.html"),
+            ("urn:isbn:1", "urn:mcp.files/isbn:1"),
+            ("x:", "x:mcp.files/"),
+        ] {
+            assert_eq!(mapped(&package, uri).as_deref(), Some(listed));
+            assert_eq!(unmapped(listed), Some((package.clone(), uri.to_owned())));
+        }
+        for none in ["", "no-scheme", "{scheme}://x", "1x://y"] {
+            assert_eq!(mapped(&package, none), None);
+        }
+        assert_eq!(unmapped("test://NOT A PACKAGE/x"), None);
+    }
+}
