@@ -1,6 +1,6 @@
 //! What went wrong with a call: a code, a text that the model may read, and a cause for the log.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use toolyard_protocol::{
     ErrorCode,
@@ -20,13 +20,22 @@ pub struct ToolError {
     pub retryable: bool,
     /// When to try again, where that is known.
     pub retry_after: Option<Duration>,
+    /// What the caller would have to declare that it can do, in MCP form, where that is what is missing.
+    pub missing_capability: Option<Arc<str>>,
 }
 
 impl ToolError {
     /// An error whose code decides on retry; codes that depend on the case start as not retryable.
     pub fn new(code: ErrorCode, for_model: impl Into<String>) -> Self {
         let retryable = code.retry() == RetryRule::Yes;
-        Self { code, for_model: for_model.into(), cause: None, retryable, retry_after: None }
+        Self {
+            code,
+            for_model: for_model.into(),
+            cause: None,
+            retryable,
+            retry_after: None,
+            missing_capability: None,
+        }
     }
 
     /// With what the operator needs to know.

@@ -14,7 +14,7 @@
 //! | apps as they are registered, and the REST bodies | [`app`], [`api`] |
 //! | glasses and what they can do | [`device`] |
 //! | sockets of apps and devices | [`session`], [`stream`] |
-//! | MCP, both eras | [`mcp`] |
+//! | MCP, both eras; servers in the world | [`mcp`], [`upstream`] |
 //! | the forms before MCP | [`legacy`] |
 
 #![warn(missing_docs)]
@@ -36,6 +36,7 @@ pub mod session;
 pub mod stream;
 pub mod tool;
 pub mod trace;
+pub mod upstream;
 
 pub use error::ErrorCode;
 pub use id::{AppSessionId, CallId, UserId};

@@ -39,6 +39,11 @@ impl RawFields {
         }
     }
 
+    /// Takes a member out.
+    pub fn remove(&mut self, name: &str) {
+        self.0.retain(|(key, _)| key != name);
+    }
+
     /// The names of the members.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())

@@ -29,7 +29,11 @@ impl ResultExtensions {
 
 /// A raw MCP `CallToolResult`, checked to be an object with a content list.
 #[derive(Debug, Clone)]
-pub struct McpResult(Box<RawValue>);
+pub struct McpResult {
+    raw: Box<RawValue>,
+    /// Read once, when the result is made: results may be large.
+    is_error: bool,
+}
 
 /// The members of a result that we look at.
 #[derive(Debug, Deserialize)]
@@ -72,10 +76,10 @@ impl McpResult {
     /// With structured content beside what is there.
     #[must_use]
     pub fn with_structured(self, structured: &RawValue) -> Self {
-        match serde_json::from_str::<RawFields>(self.0.get()) {
+        match serde_json::from_str::<RawFields>(self.raw.get()) {
             Ok(mut fields) => {
                 fields.set("structuredContent", structured.to_owned());
-                Self(fields.to_raw())
+                Self { raw: fields.to_raw(), is_error: self.is_error }
             }
             Err(_) => self,
         }
@@ -88,8 +92,15 @@ impl McpResult {
 
     /// A result as somebody else wrote it, if it is one.
     pub fn from_raw(raw: Box<RawValue>) -> Option<Self> {
-        serde_json::from_str::<ResultParts<'_>>(raw.get()).ok()?;
-        Some(Self(raw))
+        let is_error = serde_json::from_str::<ResultParts<'_>>(raw.get()).ok()?.is_error;
+        Some(Self { raw, is_error })
+    }
+
+    /// The words of a failure, as a result that says so.
+    pub fn error(text: &str) -> Self {
+        let mut fields: RawFields = serde_json::from_str(Self::text(text).raw.get()).unwrap_or_default();
+        fields.set("isError", to_raw(&true));
+        Self { raw: fields.to_raw(), is_error: true }
     }
 
     fn of(content: Option<Box<RawValue>>, structured: Option<Box<RawValue>>) -> Self {
@@ -98,18 +109,23 @@ impl McpResult {
             fields.set("structuredContent", structured);
         }
         fields.set("content", content.unwrap_or_else(|| to_raw::<[u8]>(&[])));
-        Self(fields.to_raw())
+        Self { raw: fields.to_raw(), is_error: false }
     }
 
     /// The result as raw JSON.
     pub fn raw(&self) -> &RawValue {
-        &self.0
+        &self.raw
+    }
+
+    /// Whether the tool failed and said so.
+    pub fn is_error(&self) -> bool {
+        self.is_error
     }
 
     /// The members that we look at.
     pub fn parts(&self) -> ResultParts<'_> {
         // Checked when it was made; an empty result is the honest reading of anything else.
-        serde_json::from_str(self.0.get()).unwrap_or(ResultParts {
+        serde_json::from_str(self.raw.get()).unwrap_or(ResultParts {
             content: Vec::new(),
             structured_content: None,
             is_error: false,
@@ -231,7 +247,8 @@ mod tests {
         let text = r#"{"content":[],"x":{"a" :1},"isError":true}"#;
         let result = McpResult::from_raw(serde_json::from_str(text).unwrap()).unwrap();
         assert_eq!(result.raw().get(), text);
-        assert!(result.parts().is_error);
+        assert!(result.is_error());
+        assert!(McpResult::error("no").parts().is_error);
         assert!(McpResult::from_raw(serde_json::from_str("[1]").unwrap()).is_none());
         assert!(McpResult::from_raw(serde_json::from_str(r#"{"content":5}"#).unwrap()).is_none());
     }

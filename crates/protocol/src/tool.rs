@@ -24,6 +24,8 @@ pub const MAX_DESCRIPTION_BYTES: usize = 8 * 1024;
 pub const MAX_PHRASES: usize = 128;
 /// Longest activation phrase, in bytes.
 pub const MAX_PHRASE_BYTES: usize = 200;
+/// Members of `_meta` that name a user interface, beside `ui.resourceUri`.
+const UI_URIS: [&str; 2] = ["ui/resourceUri", "openai/outputTemplate"];
 /// Most problems that one answer names.
 pub const MAX_PROBLEMS: usize = 100;
 
@@ -208,6 +210,49 @@ impl ToolDefinition {
         fields.to_raw()
     }
 
+    /// The definition as MCP clients see it: under its alias, with the canonical name beside it, and with the URIs of its
+    /// user interface as they are listed here.
+    pub fn listed_for_mcp(&self, name: &ToolName, map_uri: impl Fn(&str) -> Option<String>) -> Box<RawValue> {
+        let mut fields = self.fields.clone();
+        fields.set("name", to_raw(&name.alias()));
+        let mut meta: RawFields = fields.read("_meta").and_then(Result::ok).unwrap_or_default();
+        for member in UI_URIS {
+            if let Some(uri) = meta.read::<String>(member).and_then(Result::ok).and_then(|uri| map_uri(&uri)) {
+                meta.set(member, to_raw(&uri));
+            }
+        }
+        if let Some(Ok(mut ui)) = meta.read::<RawFields>("ui")
+            && let Some(uri) = ui.read::<String>("resourceUri").and_then(Result::ok).and_then(|uri| map_uri(&uri))
+        {
+            ui.set("resourceUri", to_raw(&uri));
+            meta.set("ui", ui.to_raw());
+        }
+        meta.set(crate::mcp::meta::CANONICAL_NAME, to_raw(name));
+        fields.set("_meta", meta.to_raw());
+        fields.to_raw()
+    }
+
+    /// The same tool under another name.
+    #[must_use]
+    pub fn renamed(mut self, name: LocalName) -> Self {
+        self.fields.set("name", to_raw(&name));
+        self.name = name;
+        self
+    }
+
+    /// The same tool with a category, where it names none itself.
+    #[must_use]
+    pub fn with_category(mut self, category: Category) -> Self {
+        if self.extensions.category.is_none() {
+            self.extensions.category = Some(category);
+            let mut extensions: RawFields =
+                self.fields.read("mentraExtensions").and_then(Result::ok).unwrap_or_default();
+            extensions.set("category", to_raw(&category));
+            self.fields.set("mentraExtensions", extensions.to_raw());
+        }
+        self
+    }
+
     /// Whether running it twice does no harm, as the tool itself says.
     pub fn is_harmless(&self) -> bool {
         self.annotations.read_only_hint || self.annotations.idempotent_hint
@@ -322,6 +367,20 @@ mod tests {
 
     fn paths(result: Result<ToolDefinition, Vec<Problem>>) -> Vec<String> {
         result.unwrap_err().into_iter().map(|p| p.path).collect()
+    }
+
+    #[test]
+    fn mcp_clients_see_alias_canonical_name_and_mapped_pages() {
+        let text = r#"{"name":"a","inputSchema":{"type":"object"},"execution":{"x" :1},"_meta":{"k":1,"ui":{"resourceUri":"ui://w","v":2},"openai/outputTemplate":"ui://w"}}"#;
+        let tool = ToolDefinition::read(&serde_json::from_str::<Box<RawValue>>(text).unwrap(), "t").unwrap();
+        let listed = tool.listed_for_mcp(&"mcp.x:a".parse().unwrap(), |uri| Some(format!("{uri}!")));
+        assert_eq!(
+            listed.get(),
+            r#"{"name":"mcp_x__a","inputSchema":{"type":"object"},"execution":{"x" :1},"_meta":{"toolyard/name":"mcp.x:a","k":1,"ui":{"resourceUri":"ui://w!","v":2},"openai/outputTemplate":"ui://w!"}}"#
+        );
+        let tool = tool.renamed("b".parse().unwrap()).with_category(Category::Media);
+        assert!(tool.to_raw().get().starts_with(r#"{"mentraExtensions":{"category":"media"},"name":"b""#));
+        assert_eq!(tool.with_category(Category::Utility).category(), Category::Media);
     }
 
     #[test]

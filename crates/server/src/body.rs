@@ -5,13 +5,16 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use http::{HeaderMap, header};
+use http::{HeaderMap, StatusCode, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use tokio::time::{Duration, timeout};
 use toolyard_protocol::api::ApiErrorCode;
 
-use crate::{error::Failure, state::AppState};
+use crate::{
+    error::{Failure, status_of},
+    state::AppState,
+};
 
 /// A JSON body as bytes, of at most the configured size.
 pub(crate) struct JsonBytes(pub(crate) Bytes);
@@ -55,6 +58,21 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
     })?;
     from.end().map_err(|error| Failure::invalid(format!("the body goes on after its JSON: {error}")))?;
     Ok(parsed)
+}
+
+/// A message of MCP, refused with a status and words for its own form of errors.
+pub(crate) struct McpBytes(pub(crate) Bytes);
+
+impl FromRequest<AppState> for McpBytes {
+    type Rejection = (StatusCode, String);
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, Self::Rejection> {
+        match read(request, state, state.config.server.body_bytes).await {
+            Ok(bytes) => Ok(Self(bytes)),
+            Err(Failure::Api(error)) => Err((status_of(error.code), error.message)),
+            Err(Failure::Refused(_)) => Err((StatusCode::BAD_REQUEST, "the body cannot be read".to_owned())),
+        }
+    }
 }
 
 impl FromRequest<AppState> for JsonBytes {

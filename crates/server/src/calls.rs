@@ -7,12 +7,14 @@ use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolyard_core::{
     CallContext, Door, ToolCall, ToolError,
-    executor::{Outcome, TraceContext},
-    ports::{CallerAbilities, ProgressSink, StoreError},
+    executor::{Input, Outcome, TraceContext},
+    ports::{CallerAbilities, NoticeSink, StoreError},
 };
 use toolyard_protocol::{
     CallId, ErrorCode,
     call::{IDEMPOTENCY_KEY, MAX_KEY_CHARS},
+    mcp::meta,
+    trace::TraceParent,
 };
 
 use crate::{auth::ActingFor, state::AppState};
@@ -35,57 +37,108 @@ impl Running {
     }
 }
 
-/// The caller's idempotency key, if there is one.
-pub(crate) fn key_of(headers: &HeaderMap) -> Result<Option<Arc<str>>, ToolError> {
-    let Some(key) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
-    let key = key.to_str().ok().filter(|key| !key.is_empty() && key.len() <= MAX_KEY_CHARS);
-    key.map(|key| Some(key.into())).ok_or_else(|| {
-        let text = format!("Idempotency-Key: expected 1 to {MAX_KEY_CHARS} visible ASCII characters.");
-        ToolError::new(ErrorCode::InvalidRequest, text)
-    })
+/// What a caller says beside what is called.
+pub(crate) struct Asked {
+    pub(crate) door: Door,
+    /// Under which key the call is made once.
+    pub(crate) key: Option<Arc<str>>,
+    /// The trace it belongs to.
+    pub(crate) parent: Option<TraceParent>,
+    pub(crate) baggage: Vec<(&'static str, Arc<str>)>,
+    /// Where news go.
+    pub(crate) notices: NoticeSink,
+    /// What the caller can do while the call runs.
+    pub(crate) abilities: CallerAbilities,
+    /// What the caller brings back.
+    pub(crate) input: Option<Input>,
+}
+
+impl Asked {
+    pub(crate) fn through(door: Door) -> Self {
+        Self {
+            door,
+            key: None,
+            parent: None,
+            baggage: Vec::new(),
+            notices: NoticeSink::default(),
+            abilities: CallerAbilities::default(),
+            input: None,
+        }
+    }
+
+    /// With what the headers say.
+    pub(crate) fn with_headers(mut self, headers: &HeaderMap) -> Result<Self, ToolError> {
+        let text = |name: &str| headers.get(name).and_then(|text| text.to_str().ok());
+        self.parent = text(meta::TRACEPARENT).and_then(|text| text.parse().ok());
+        if let Some(key) = headers.get(IDEMPOTENCY_KEY) {
+            let key = key.to_str().ok().and_then(checked_key);
+            self.key = Some(key.ok_or_else(|| bad_key("Idempotency-Key"))?);
+        }
+        Ok(self)
+    }
+
+    pub(crate) fn telling(mut self, notices: NoticeSink) -> Self {
+        self.notices = notices;
+        self
+    }
+}
+
+/// An idempotency key, if it is one.
+pub(crate) fn checked_key(key: &str) -> Option<Arc<str>> {
+    let fits =
+        !key.is_empty() && key.len() <= MAX_KEY_CHARS && key.bytes().all(|b| (0x20..=0x7e).contains(&b));
+    fits.then(|| key.into())
+}
+
+pub(crate) fn bad_key(place: &str) -> ToolError {
+    let text = format!("{place}: expected 1 to {MAX_KEY_CHARS} visible ASCII characters.");
+    ToolError::new(ErrorCode::InvalidRequest, text)
+}
+
+/// What travels with a call of whoever acts, and the handle by which it is cancelled.
+pub(crate) async fn context(
+    state: &AppState,
+    who: ActingFor,
+    asked: Asked,
+) -> Result<(CallContext, CancellationToken), ToolError> {
+    if state.lifecycle.stopping.is_cancelled() {
+        return Err(ToolError::new(ErrorCode::Overloaded, "The server is stopping; try again shortly."));
+    }
+    let view =
+        state.catalog.view(&who.user, who.scope).await.map_err(|error: StoreError| ToolError::from(error))?;
+    let new_trace = || u128::from(state.ids.number()) << 64 | u128::from(state.ids.number());
+    let cancel = CancellationToken::new();
+    let cx = CallContext {
+        id: state.ids.call(state.clock.now()),
+        user: who.user,
+        caller: who.caller,
+        door: asked.door,
+        view,
+        cancel: cancel.clone(),
+        notices: asked.notices,
+        abilities: asked.abilities,
+        input: asked.input,
+        trace: TraceContext::new(asked.parent, new_trace, state.ids.number()),
+        baggage: asked.baggage,
+        key: asked.key,
+        deadline: Instant::now(),
+    };
+    Ok((cx, cancel))
 }
 
 /// Starts a call for whoever acts.
 pub(crate) async fn start(
     state: &AppState,
     who: ActingFor,
-    door: Door,
-    headers: &HeaderMap,
     call: ToolCall,
-    progress: ProgressSink,
+    asked: Asked,
 ) -> Result<Running, ToolError> {
-    if state.lifecycle.stopping.is_cancelled() {
-        return Err(ToolError::new(ErrorCode::Overloaded, "The server is stopping; try again shortly."));
-    }
-    let key = key_of(headers)?;
-    let view =
-        state.catalog.view(&who.user, who.scope).await.map_err(|error: StoreError| ToolError::from(error))?;
-    let (id, cancel) = (state.ids.call(state.clock.now()), CancellationToken::new());
-    let cx = CallContext {
-        id: id.clone(),
-        user: who.user,
-        caller: who.caller,
-        door,
-        view,
-        cancel: cancel.clone(),
-        progress,
-        abilities: CallerAbilities::default(),
-        trace: trace_of(state, headers),
-        key,
-        deadline: Instant::now(),
-    };
-    let (shared, began) = (state.clone(), Instant::now());
+    let (cx, cancel) = context(state, who, asked).await?;
+    let (shared, began, id) = (state.clone(), Instant::now(), cx.id.clone());
     let task = state.lifecycle.calls.spawn(async move {
         let outcome = shared.executor.call(cx, call).await;
         shared.call_metrics.ended(&outcome, began.elapsed().as_secs_f64());
         outcome
     });
     Ok(Running { id, task, leave: cancel.drop_guard() })
-}
-
-fn trace_of(state: &AppState, headers: &HeaderMap) -> TraceContext {
-    let parent =
-        headers.get("traceparent").and_then(|text| text.to_str().ok()).and_then(|text| text.parse().ok());
-    let new_trace = || u128::from(state.ids.number()) << 64 | u128::from(state.ids.number());
-    TraceContext::new(parent, new_trace, state.ids.number())
 }

@@ -16,8 +16,8 @@ use toolyard_protocol::api::ApiErrorCode;
 use crate::{config::ServerConfig, error::Failure};
 
 /// Headers that a web page of another origin may send.
-const PAGE_HEADERS: &str =
-    "accept, authorization, content-type, idempotency-key, if-none-match, traceparent, x-user-id";
+const PAGE_HEADERS: &str = "accept, authorization, content-type, idempotency-key, if-none-match, traceparent, x-user-id, \
+     mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id";
 
 /// Who may be talked to, and from where.
 #[derive(Debug)]
@@ -152,7 +152,7 @@ async fn for_page(
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(
         header::ACCESS_CONTROL_EXPOSE_HEADERS,
-        HeaderValue::from_static("etag, retry-after, x-toolyard-call-id"),
+        HeaderValue::from_static("etag, retry-after, x-toolyard-call-id, mcp-session-id, www-authenticate"),
     );
     headers.append(header::VARY, HeaderValue::from_static("Origin"));
     Ok(response)

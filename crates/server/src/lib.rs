@@ -18,6 +18,7 @@ mod extract;
 mod hosts;
 mod lifecycle;
 mod listen;
+mod mcp;
 pub mod openapi;
 mod rest;
 pub mod routes;

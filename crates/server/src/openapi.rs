@@ -64,7 +64,9 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator, error: &Value) -> Val
     let security = match route.access {
         Access::Public | Access::Socket => json!([]),
         Access::App => json!([{ "appKey": [] }]),
-        Access::Known | Access::Acting | Access::Owner => json!([{ "token": [] }, { "appKey": [] }]),
+        Access::Known | Access::Acting | Access::Owner | Access::Mcp => {
+            json!([{ "token": [] }, { "appKey": [] }])
+        }
         Access::User | Access::Builder | Access::Operator => json!([{ "token": [] }]),
     };
     operation["security"] = security;
@@ -94,7 +96,7 @@ fn parameters(route: &Route) -> impl Iterator<Item = Value> {
     let in_header = route.headers.iter().map(|(name, text)| {
         json!({ "name": name, "in": "header", "description": text, "schema": { "type": "string" } })
     });
-    let user = matches!(route.access, Access::User | Access::Acting).then(|| {
+    let user = matches!(route.access, Access::User | Access::Acting | Access::Mcp).then(|| {
         let text = "The user, where the credential is an app's key or an operator's token, or in dev mode.";
         json!({ "name": "X-User-Id", "in": "header", "description": text, "schema": { "type": "string" } })
     });

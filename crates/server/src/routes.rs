@@ -10,7 +10,7 @@ use axum::{
 use http::{Method, StatusCode, Uri};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use crate::{error::Failure, rest, state::AppState, ws};
+use crate::{error::Failure, mcp, rest, state::AppState, ws};
 
 /// Who may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub enum Access {
     Operator,
     /// An app with its key.
     App,
+    /// Whoever acts for a user; a refusal says where to learn how to get in.
+    Mcp,
     /// A socket; it says who it is by itself.
     Socket,
 }
@@ -135,6 +137,7 @@ pub fn table() -> Vec<Route> {
     routes.extend(rest::sdk::routes());
     routes.extend(rest::legacy::routes());
     routes.extend(rest::health::routes());
+    routes.extend(mcp::routes());
     routes.extend(ws::routes());
     routes
 }

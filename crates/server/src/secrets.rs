@@ -114,7 +114,8 @@ impl Secrets for RootKeys {
 pub(crate) async fn seal_anew(apps: &dyn Apps, secrets: &dyn Secrets) -> Result<(), StoreError> {
     for app in apps.list(None).await? {
         let again = |sealed: &Vec<u8>| secrets.open(sealed).map(|plain| secrets.seal(&plain));
-        match app.signing.iter().map(again).collect::<Result<Vec<_>, _>>() {
+        let signing = app.keys().map(|keys| keys.signing.as_slice()).unwrap_or_default();
+        match signing.iter().map(again).collect::<Result<Vec<_>, _>>() {
             Ok(signing) => {
                 apps.change(&app.package, AppChange::Signing(signing), app.updated_at).await?;
             }

@@ -22,7 +22,9 @@ use crate::{
     config::{AuthMode, CallsConfig, Config, RateConfig},
     hosts::{Checked, Hosts},
     lifecycle::Lifecycle,
-    listen, openapi, routes,
+    listen,
+    mcp::McpDoor,
+    openapi, routes,
     secrets::{self, RootKeyError, RootKeys},
     state::{AppState, Shared, Stores},
     telemetry::{self, CallMetrics, TraceError, Traces},
@@ -129,8 +131,10 @@ impl Server {
             installs: store.clone(),
             settings: store.clone(),
             presence: Arc::new(sessions.clone()),
+            upstreams: store.clone(),
+            offers: store.clone(),
         };
-        let catalog = Catalog::new(catalog_ports, &*signals);
+        let catalog = Catalog::new(catalog_ports, config.mcp.page_size, &*signals);
         let waker: Arc<dyn Waker> = Arc::new(sessions.clone());
         let source = AppSource::new(AppSourceParts {
             http: http.clone(),
@@ -156,6 +160,7 @@ impl Server {
         }
         let (recorder, metrics) = telemetry::recorder();
         let hosts = Hosts::new(&config.server);
+        let mcp = McpDoor::new(&*secrets, &config.mcp);
         let state: AppState = Arc::new(Shared {
             auth_mode: mode,
             stores: stores(store),
@@ -170,12 +175,19 @@ impl Server {
             clock: world.clock,
             ids: world.ids,
             guard,
+            mcp,
             lifecycle,
             metrics,
             call_metrics: CallMetrics::new(recorder),
             openapi: serde_json::to_vec(&openapi::document()).unwrap_or_default().into(),
             config,
         });
+        let hears = Arc::downgrade(&state);
+        state.signals.listen(Box::new(move |change| {
+            if let Some(state) = hears.upgrade() {
+                state.mcp.changes.hear(change);
+            }
+        }));
         let restored =
             state.sessions.restore().await.map_err(|error| StartError::Config(error.to_string()))?;
         if restored > 0 {
@@ -238,6 +250,7 @@ fn housekeeping(state: &AppState) {
         Box::pin(async move {
             state.catalog.forget_idle();
             state.limiter.forget_idle();
+            state.mcp.tidy(&state);
             state.metrics.run_upkeep();
         })
     });

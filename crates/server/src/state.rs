@@ -16,6 +16,7 @@ use crate::{
     auth::{Oidc, Tokens},
     config::{AuthMode, Config},
     lifecycle::Lifecycle,
+    mcp::McpDoor,
     telemetry::CallMetrics,
 };
 
@@ -70,6 +71,8 @@ pub struct Shared {
     pub ids: Arc<dyn Ids>,
     /// What outside addresses may be called.
     pub guard: Guard,
+    /// The MCP door's streams, questions and sessions.
+    pub(crate) mcp: McpDoor,
     /// What a stop waits for.
     pub lifecycle: Lifecycle,
     /// The metrics page.
@@ -78,4 +81,14 @@ pub struct Shared {
     pub call_metrics: CallMetrics,
     /// The OpenAPI document, made once.
     pub openapi: bytes::Bytes,
+}
+
+impl Shared {
+    /// How this server is reached from outside, without a slash at its end.
+    pub fn base_url(&self) -> String {
+        match &self.config.server.public_url {
+            Some(url) => url.trim_end_matches('/').to_owned(),
+            None => format!("http://{}", self.config.server.listen),
+        }
+    }
 }

@@ -37,8 +37,8 @@ impl Sessions {
             unavailable(format!("The address of {package} is not allowed here.")).because(error)
         })?;
         let body = serde_json::to_vec(request).map_err(|error| cannot(&error))?;
-        let keys: Vec<_> = app
-            .signing
+        let signing = app.keys().map(|keys| keys.signing.as_slice()).unwrap_or_default();
+        let keys: Vec<_> = signing
             .iter()
             .map(|sealed| self.parts().secrets.open(sealed).map(|secret| SigningKey::new(&secret)))
             .collect::<Result<_, _>>()

@@ -26,6 +26,7 @@ suite!(
     keys_bind_one_call,
     keys_expire,
     runs_devices_and_switches,
+    upstreams_are_packages_and_keep_their_last_offer,
     usage_is_counted,
 );
 

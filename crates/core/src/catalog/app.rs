@@ -1,49 +1,217 @@
-//! An app with its tools, loaded once per revision.
+//! A package with everything it brings, loaded once per revision: an app with its tools, or an upstream with what it
+//! offered last.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
-use toolyard_protocol::{Problem, tool::ToolDefinition};
+use jiff::Timestamp;
+use serde_json::value::RawValue;
+use toolyard_protocol::{
+    PackageName, Problem, UserId,
+    mcp::{mirrored, uri},
+    raw::RawFields,
+    tool::{MAX_TOOLS, ToolDefinition},
+    upstream::{SetAside, UpstreamDetails},
+};
 
-use super::tool::{AppHead, Gauge, Tool};
+use super::{
+    filter,
+    item::{Item, ListKind},
+    tool::{AppHead, Gauge, Tool},
+};
 use crate::{
-    ports::{AppRecord, StoredSet},
+    ports::{AppRecord, StoredOffer, StoredSet},
     schema::Schema,
 };
 
-/// An app and its tools, in the order of their definition.
+/// Which entry: most are the same for all users; an upstream that knows who asks has one for each.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct EntryKey {
+    pub(crate) package: PackageName,
+    pub(crate) user: Option<UserId>,
+}
+
+/// A package and what it brings, in the order of its definition.
 #[derive(Debug)]
 pub struct AppEntry {
-    /// What the tools share.
+    /// What all of it shares.
     pub head: Arc<AppHead>,
     /// The tools.
     pub tools: Vec<Arc<Tool>>,
+    /// The prompts.
+    pub prompts: Vec<Arc<Item>>,
+    /// The resources.
+    pub resources: Vec<Arc<Item>>,
+    /// The resource templates.
+    pub templates: Vec<Arc<Item>>,
+    /// What cannot be used, and why.
+    pub set_aside: Vec<SetAside>,
+    /// When an upstream's lists were read.
+    pub listed_at: Option<Timestamp>,
+    /// Whether it completes arguments.
+    pub completes: bool,
+    /// Whether it tells when a resource changes.
+    pub subscribes: bool,
+    pub(crate) key: EntryKey,
 }
 
 impl AppEntry {
-    pub(crate) fn new(record: AppRecord, revision: u64, gauge: Arc<Gauge>, set: Option<&StoredSet>) -> Self {
-        let head = Arc::new(AppHead { record, revision, gauge });
-        let raw = set.map(|set| set.tools.as_slice()).unwrap_or_default();
+    fn empty(head: Arc<AppHead>, user: Option<UserId>) -> Self {
+        Self {
+            key: EntryKey { package: head.package().clone(), user },
+            head,
+            tools: Vec::new(),
+            prompts: Vec::new(),
+            resources: Vec::new(),
+            templates: Vec::new(),
+            set_aside: Vec::new(),
+            listed_at: None,
+            completes: false,
+            subscribes: false,
+        }
+    }
+
+    /// An app with its stored tools.
+    pub(crate) fn app(record: AppRecord, revision: u64, gauge: Arc<Gauge>, set: Option<&StoredSet>) -> Self {
+        let mut entry = Self::empty(Arc::new(AppHead { record, revision, gauge }), None);
         // Stored sets were checked; one that an older version let through loses that tool, not the whole app.
-        let read = raw.iter().enumerate().filter_map(|(i, raw)| {
-            let found = ToolDefinition::read(raw, &format!("tools[{i}]"));
-            found
-                .inspect_err(|problems| tracing::warn!(app = %head.package(), ?problems, "tool set aside"))
-                .ok()
-        });
-        let tools = read.map(|definition| Arc::new(Tool::new(&head, definition))).collect();
-        Self { head, tools }
+        for (index, raw) in set.map(|set| set.tools.as_slice()).unwrap_or_default().iter().enumerate() {
+            match ToolDefinition::read(raw, &format!("tools[{index}]")) {
+                Ok(definition) => entry.tools.push(Arc::new(Tool::new(&entry.head, definition))),
+                Err(problems) => entry.lose(format!("tools[{index}]"), in_words(&problems)),
+            }
+        }
+        entry
+    }
+
+    /// An upstream with what it offered last. One bad tool is set aside; the rest stays.
+    pub(crate) fn upstream(
+        record: AppRecord,
+        revision: u64,
+        gauge: Arc<Gauge>,
+        user: Option<UserId>,
+        stored: Option<StoredOffer>,
+    ) -> Self {
+        let details = record.upstream().map(|upstream| upstream.details.clone()).unwrap_or_default();
+        let mut entry = Self::empty(Arc::new(AppHead { record, revision, gauge }), user);
+        let Some(StoredOffer { offer, at, .. }) = stored else { return entry };
+        (entry.listed_at, entry.completes, entry.subscribes) = (Some(at), offer.completes, offer.subscribes);
+        for why in offer.incomplete {
+            entry.lose("*".to_owned(), why);
+        }
+        let mut names = HashSet::new();
+        for (index, raw) in offer.tools.iter().enumerate() {
+            match read_tool(&entry.head, &details, raw) {
+                _ if entry.tools.len() >= MAX_TOOLS => {
+                    entry.lose(
+                        shown_name(raw, index, ListKind::Tools),
+                        format!("more than {MAX_TOOLS} tools"),
+                    );
+                }
+                Ok(tool) if !names.insert(tool.name.clone()) => {
+                    entry.lose(tool.name.local().to_owned(), "a tool of that name came before".to_owned());
+                }
+                Ok(tool) => entry.tools.push(Arc::new(tool)),
+                Err(why) => entry.lose(shown_name(raw, index, ListKind::Tools), why),
+            }
+        }
+        let lists = [
+            (ListKind::Prompts, &offer.prompts, "name"),
+            (ListKind::Resources, &offer.resources, "uri"),
+            (ListKind::Templates, &offer.templates, "uriTemplate"),
+        ];
+        for (kind, raws, _) in lists {
+            let mut names = HashSet::new();
+            let mut taken = Vec::new();
+            for (index, raw) in raws.iter().enumerate() {
+                match read_item(&entry.head, &details, kind, raw) {
+                    _ if taken.len() >= MAX_TOOLS => {
+                        entry.lose(shown_name(raw, index, kind), format!("more than {MAX_TOOLS}"));
+                    }
+                    Ok(item) if names.insert(item.name.clone()) => taken.push(Arc::new(item)),
+                    Ok(item) => {
+                        entry.lose(item.remote.to_string(), "one of that name came before".to_owned())
+                    }
+                    Err(why) => entry.lose(shown_name(raw, index, kind), why),
+                }
+            }
+            match kind {
+                ListKind::Prompts => entry.prompts = taken,
+                ListKind::Resources => entry.resources = taken,
+                ListKind::Templates | ListKind::Tools => entry.templates = taken,
+            }
+        }
+        entry
+    }
+
+    fn lose(&mut self, name: String, reason: String) {
+        tracing::warn!(app = %self.head.package(), name, reason, "set aside");
+        self.set_aside.push(SetAside { name, reason });
     }
 }
 
+fn read_tool(app: &Arc<AppHead>, details: &UpstreamDetails, raw: &RawValue) -> Result<Tool, String> {
+    let definition = ToolDefinition::read(raw, "tool").map_err(|problems| in_words(&problems))?;
+    let remote = definition.name.as_str().to_owned();
+    if let Some(why) = filter::refused(details, &remote) {
+        return Err(why.to_owned());
+    }
+    mirrored::of(&definition.input_schema)?;
+    let definition = match details.rename.get(&remote) {
+        Some(name) => definition.renamed(name.parse().map_err(|error| format!("renamed: {error}"))?),
+        None => definition,
+    };
+    let definition = match details.category {
+        Some(category) => definition.with_category(category),
+        None => definition,
+    };
+    Ok(Tool::of_upstream(app, definition, &remote))
+}
+
+fn read_item(
+    app: &Arc<AppHead>,
+    details: &UpstreamDetails,
+    kind: ListKind,
+    raw: &RawValue,
+) -> Result<Item, String> {
+    let item = match kind {
+        ListKind::Prompts => Item::prompt(app, raw)?,
+        ListKind::Resources => Item::resource(app, raw)?,
+        ListKind::Templates | ListKind::Tools => Item::template(app, raw)?,
+    };
+    match filter::refused(details, &item.remote) {
+        Some(why) => Err(why.to_owned()),
+        None => Ok(item),
+    }
+}
+
+/// What something that cannot be used is called: its name where it has one that can be shown, else its place.
+fn shown_name(raw: &RawValue, index: usize, kind: ListKind) -> String {
+    let fields: RawFields = serde_json::from_str(raw.get()).unwrap_or_default();
+    let name = fields.read::<String>("name").and_then(Result::ok);
+    let fits = |name: &String| name.parse::<toolyard_protocol::LocalName>().is_ok() && !name.contains(':');
+    name.filter(fits).unwrap_or_else(|| format!("{}[{index}]", kind.member()))
+}
+
+fn in_words(problems: &[Problem]) -> String {
+    problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// The URI under which a package's page of a user interface is listed.
+pub(super) fn ui_uri(app: &AppHead, found: &str) -> Option<String> {
+    app.record.upstream().and_then(|_| uri::mapped(app.package(), found))
+}
+
 /// Reads a set and compiles its schemas: every problem at once, or the definitions.
-pub fn check_set(tools: &[Box<serde_json::value::RawValue>]) -> Result<Vec<ToolDefinition>, Vec<Problem>> {
+pub fn check_set(tools: &[Box<RawValue>]) -> Result<Vec<ToolDefinition>, Vec<Problem>> {
     let definitions = ToolDefinition::read_set(tools)?;
     let mut problems = Vec::new();
     for (index, tool) in definitions.iter().enumerate() {
-        let compile =
-            |schema, member: &str| Schema::compile(schema, &format!("tools[{index}].{member}")).err();
-        problems.extend(compile(&tool.input_schema, "inputSchema"));
-        problems.extend(tool.output_schema.as_ref().and_then(|schema| compile(schema, "outputSchema")));
+        let at = |member: &str| format!("tools[{index}].{member}");
+        problems.extend(Schema::compile(&tool.input_schema, &at("inputSchema")).err());
+        let output = tool.output_schema.as_ref();
+        problems.extend(output.and_then(|schema| Schema::compile(schema, &at("outputSchema")).err()));
+        problems
+            .extend(mirrored::of(&tool.input_schema).err().map(|why| Problem::new(at("inputSchema"), why)));
     }
     problems.truncate(toolyard_protocol::tool::MAX_PROBLEMS);
     if problems.is_empty() { Ok(definitions) } else { Err(problems) }

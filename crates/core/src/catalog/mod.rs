@@ -4,11 +4,15 @@
 //! the device changed. How a stale view is noticed without a look at the store:
 //! - each user has a slot with a generation, which every change of that user's view raises;
 //! - one epoch for all apps, which every change of an app raises; a view of an older epoch looks whether its own apps
-//!   changed, and is kept where they did not.
+//!   changed, and is kept where they did not;
+//! - one number for everybody, which is raised when what all users have without installing it changes.
 //!
 //! Generation and epoch are read before loading, so a change during the load makes the result stale, never unnoticed.
 
 mod app;
+mod filter;
+mod item;
+mod pages;
 mod tool;
 mod view;
 
@@ -20,16 +24,24 @@ use std::sync::{
 use arc_swap::ArcSwapOption;
 use dashmap::DashMap;
 use tokio::time::{Duration, Instant};
-use toolyard_protocol::{PackageName, UserId, device};
+use toolyard_protocol::{PackageName, UserId, device, upstream::UpstreamAuth};
 
 pub(crate) use self::tool::size_of;
-use self::view::{UserView, ViewBuilder};
+use self::{
+    app::EntryKey,
+    view::{UserView, ViewBuilder},
+};
 pub use self::{
     app::{AppEntry, check_set},
+    item::{Item, ListKind},
+    pages::{BadCursor, LIST_TTL_MS},
     tool::{AppHead, Gauge, Permit, Tool},
     view::{CatalogView, Listing, Scope},
 };
-use crate::ports::{Apps, Change, Definitions, Install, Installs, Presence, Settings, Signals, StoreError};
+use crate::ports::{
+    AppRecord, Apps, Change, Definitions, Install, Installs, Offers, Presence, Settings, Signals, SourceKind,
+    StoreError, Upstreams,
+};
 
 /// A view that nobody asked for in this time is dropped.
 const IDLE: Duration = Duration::from_secs(600);
@@ -46,15 +58,21 @@ pub struct CatalogPorts {
     pub settings: Arc<dyn Settings>,
     /// Devices.
     pub presence: Arc<dyn Presence>,
+    /// MCP servers in the world.
+    pub upstreams: Arc<dyn Upstreams>,
+    /// What they offered last.
+    pub offers: Arc<dyn Offers>,
 }
 
 /// Everything that can be called, and who sees what of it.
 pub struct Catalog {
     ports: CatalogPorts,
-    apps: DashMap<PackageName, Arc<AppEntry>>,
+    page_size: usize,
+    apps: DashMap<EntryKey, Arc<AppEntry>>,
     slots: DashMap<PackageName, Arc<AppSlot>>,
     users: DashMap<UserId, Arc<UserSlot>>,
     epoch: AtomicU64,
+    everybody: AtomicU64,
     revision: AtomicU64,
     started: Instant,
 }
@@ -77,20 +95,23 @@ struct UserSlot {
 
 struct CachedView {
     generation: u64,
+    everybody: u64,
     epoch: AtomicU64,
     last_used: AtomicU64,
     view: Arc<UserView>,
 }
 
 impl Catalog {
-    /// A catalog that hears of changes.
-    pub fn new(ports: CatalogPorts, signals: &dyn Signals) -> Arc<Self> {
+    /// A catalog that hears of changes. Lists of the MCP door have pages of `page_size`.
+    pub fn new(ports: CatalogPorts, page_size: usize, signals: &dyn Signals) -> Arc<Self> {
         let catalog = Arc::new(Self {
             ports,
+            page_size,
             apps: DashMap::new(),
             slots: DashMap::new(),
             users: DashMap::new(),
             epoch: AtomicU64::new(0),
+            everybody: AtomicU64::new(0),
             revision: AtomicU64::new(0),
             started: Instant::now(),
         });
@@ -115,9 +136,11 @@ impl Catalog {
         }
         let (generation, epoch) =
             (slot.generation.load(Ordering::Acquire), self.epoch.load(Ordering::Acquire));
+        let everybody = self.everybody.load(Ordering::Acquire);
         let view = Arc::new(self.build(user, &slot).await?);
         let cached = CachedView {
             generation,
+            everybody,
             epoch: AtomicU64::new(epoch),
             last_used: AtomicU64::new(self.now_s()),
             view: view.clone(),
@@ -126,32 +149,75 @@ impl Catalog {
         Ok(CatalogView::new(view, scope))
     }
 
-    /// One app, from the cache or the store.
+    /// One package, from the cache or the store, as it is for everybody.
     pub async fn app(&self, package: &PackageName) -> Result<Option<Arc<AppEntry>>, StoreError> {
-        if let Some(entry) = self.apps.get(package).map(|entry| entry.clone()) {
+        self.entry(EntryKey { package: package.clone(), user: None }).await
+    }
+
+    /// One package as it is for this user: an upstream may offer each user something else.
+    pub async fn app_for(
+        &self,
+        package: &PackageName,
+        user: &UserId,
+    ) -> Result<Option<Arc<AppEntry>>, StoreError> {
+        let shared = self.app(package).await?;
+        let knows_users = |entry: &Arc<AppEntry>| {
+            entry.head.record.upstream().is_some_and(|up| up.details.auth == UpstreamAuth::OAuth)
+        };
+        match shared {
+            Some(entry) if knows_users(&entry) => {
+                self.entry(EntryKey { package: package.clone(), user: Some(user.clone()) }).await
+            }
+            shared => Ok(shared),
+        }
+    }
+
+    async fn entry(&self, key: EntryKey) -> Result<Option<Arc<AppEntry>>, StoreError> {
+        if let Some(entry) = self.apps.get(&key).map(|entry| entry.clone()) {
             return Ok(Some(entry));
         }
-        let slot = self.slots.entry(package.clone()).or_default().clone();
+        let slot = self.slots.entry(key.package.clone()).or_default().clone();
         let _one_at_a_time = slot.loading.lock().await;
-        if let Some(entry) = self.apps.get(package).map(|entry| entry.clone()) {
+        if let Some(entry) = self.apps.get(&key).map(|entry| entry.clone()) {
             return Ok(Some(entry));
         }
         let epoch = self.epoch.load(Ordering::Acquire);
-        let Some(record) = self.ports.apps.find(package).await? else {
+        let Some(record) = self.ports.apps.find(&key.package).await? else {
             // Names that somebody only tried leave nothing behind.
-            self.slots.remove(package);
+            self.slots.remove(&key.package);
             return Ok(None);
         };
-        let set = self.ports.definitions.version(package, record.tools_version).await?;
-        let revision = self.revision.fetch_add(1, Ordering::Relaxed) + 1;
-        let entry = Arc::new(AppEntry::new(record, revision, slot.gauge.clone(), set.as_ref()));
+        let entry = Arc::new(self.load(&key, record, slot.gauge.clone()).await?);
         // Loaded while some app changed: good for this answer, too doubtful to keep. Looked at under the lock of the entry,
         // so that a change either is seen here or removes what is put here.
-        let place = self.apps.entry(package.clone());
+        let place = self.apps.entry(key);
         if self.epoch.load(Ordering::Acquire) == epoch {
             place.insert(entry.clone());
         }
         Ok(Some(entry))
+    }
+
+    async fn load(
+        &self,
+        key: &EntryKey,
+        record: AppRecord,
+        gauge: Arc<Gauge>,
+    ) -> Result<AppEntry, StoreError> {
+        let revision = self.revision.fetch_add(1, Ordering::Relaxed) + 1;
+        match record.source() {
+            SourceKind::App => {
+                let set = self.ports.definitions.version(&key.package, record.tools_version).await?;
+                Ok(AppEntry::app(record, revision, gauge, set.as_ref()))
+            }
+            SourceKind::Upstream => {
+                let mut stored = self.ports.offers.last_offer(&key.package, key.user.as_ref()).await?;
+                if stored.is_none() && key.user.is_some() {
+                    // Not authorized yet: what it tells to strangers.
+                    stored = self.ports.offers.last_offer(&key.package, None).await?;
+                }
+                Ok(AppEntry::upstream(record, revision, gauge, key.user.clone(), stored))
+            }
+        }
     }
 
     /// Drops views that nobody asked for lately. Called now and then, so that memory stays bounded.
@@ -183,9 +249,14 @@ impl Catalog {
                 // Raised before, so that nobody keeps what they loaded before the change; and after, so that a view which
                 // was looked at in between, and found good, is looked at again.
                 self.epoch.fetch_add(1, Ordering::AcqRel);
-                self.apps.remove(package);
+                self.apps.retain(|key, _| key.package != *package);
                 self.epoch.fetch_add(1, Ordering::AcqRel);
             }
+            Change::Everybody => {
+                self.everybody.fetch_add(1, Ordering::AcqRel);
+            }
+            // What a resource says is no part of a view.
+            Change::Resource { .. } => {}
             Change::View(user) => {
                 if let Some(slot) = self.users.get(user) {
                     slot.generation.fetch_add(1, Ordering::AcqRel);
@@ -210,14 +281,15 @@ impl Catalog {
     fn cached(&self, slot: &UserSlot) -> Option<Arc<UserView>> {
         let cached = slot.cached.load();
         let cached = cached.as_ref()?;
-        if cached.generation != slot.generation.load(Ordering::Acquire) {
+        if cached.generation != slot.generation.load(Ordering::Acquire)
+            || cached.everybody != self.everybody.load(Ordering::Acquire)
+        {
             return None;
         }
         let epoch = self.epoch.load(Ordering::Acquire);
         if cached.epoch.load(Ordering::Acquire) != epoch {
-            let current = |app: &Arc<AppEntry>| {
-                self.apps.get(app.head.package()).is_some_and(|now| Arc::ptr_eq(&now, app))
-            };
+            let current =
+                |app: &Arc<AppEntry>| self.apps.get(&app.key).is_some_and(|now| Arc::ptr_eq(&now, app));
             if !cached.view.apps.iter().all(current) {
                 return None;
             }
@@ -230,22 +302,46 @@ impl Catalog {
     async fn build(&self, user: &UserId, slot: &UserSlot) -> Result<UserView, StoreError> {
         let capabilities = self.ports.presence.session(user).and_then(|session| session.capabilities);
         let off = self.ports.settings.tools_off(user).await?;
-        let mut view = ViewBuilder::new(user.clone(), slot.gauge.clone());
-        for Install { package, .. } in self.ports.installs.of(user).await? {
-            let Some(app) = self.app(&package).await? else { continue };
+        let mut view = ViewBuilder::new(user.clone(), slot.gauge.clone(), self.page_size);
+        let installed =
+            self.ports.installs.of(user).await?.into_iter().map(|Install { package, .. }| package);
+        let mut packages: Vec<PackageName> = installed.collect();
+        for package in self.ports.upstreams.for_all().await? {
+            if !packages.contains(&package) {
+                packages.push(package);
+            }
+        }
+        for package in packages {
+            let Some(app) = self.app_for(&package, user).await? else { continue };
             view.depends_on(&app);
             let requirements = &app.head.record.details.hardware_requirements;
             let missing = device::check(requirements, capabilities.as_deref());
             let misfit =
                 missing.reason(capabilities.as_ref().map_or("the device", |c| c.model_name.as_str()));
+            let misfit = misfit.or_else(|| disabled(&app));
             for tool in &app.tools {
                 match &misfit {
-                    Some(reason) => view.hide(tool, reason),
-                    None if off.contains(&tool.name) => view.hide(tool, "switched off by the user"),
+                    Some(reason) => view.hide(&tool.name, reason),
+                    None if off.contains(&tool.name) => view.hide(&tool.name, "switched off by the user"),
                     None => view.show(tool),
                 }
+            }
+            for lost in &app.set_aside {
+                if let Ok(name) = format!("{package}:{}", lost.name).parse() {
+                    view.hide(&name, lost.reason.clone());
+                }
+            }
+            if misfit.is_none() {
+                view.show_items(&app);
             }
         }
         Ok(view.build())
     }
+}
+
+/// Why nothing of a package is shown, whatever the device.
+fn disabled(app: &AppEntry) -> Option<String> {
+    let upstream = app.head.record.upstream().filter(|upstream| upstream.disabled)?;
+    let name = &upstream.details.name;
+    Some(format!("the upstream {name} is not in the server's configuration any more"))
 }

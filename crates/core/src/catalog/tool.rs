@@ -8,9 +8,14 @@ use std::sync::{
 use bytes::Bytes;
 use serde_json::{Value, value::RawValue};
 use toolyard_protocol::{
-    Alias, ErrorCode, PackageName, Problem, ToolName, raw::to_raw, result::ToolResult, tool::ToolDefinition,
+    Alias, ErrorCode, PackageName, Problem, ToolName,
+    mcp::mirrored::{self, Mirrored},
+    raw::to_raw,
+    result::ToolResult,
+    tool::ToolDefinition,
 };
 
+use super::app::ui_uri;
 use crate::{
     error::ToolError,
     executor::Reply,
@@ -53,7 +58,7 @@ pub struct AppHead {
     pub record: AppRecord,
     /// Another number whenever the app or its tools changed; caches hang on it.
     pub revision: u64,
-    /// Calls under way to this app.
+    /// Calls under way to this package.
     pub gauge: Arc<Gauge>,
 }
 
@@ -77,26 +82,51 @@ pub struct Tool {
     pub app: Arc<AppHead>,
     /// Where it runs.
     pub source: SourceKind,
+    /// Its name as its source knows it.
+    pub remote: Arc<str>,
     /// The definition under its canonical name, as listings send it.
     pub listed: Bytes,
+    for_mcp: OnceLock<Bytes>,
+    mirrored: OnceLock<Vec<Mirrored>>,
     input: OnceLock<Result<Schema, Problem>>,
     output: OnceLock<Option<Result<Schema, Problem>>>,
 }
 
 impl Tool {
     pub(crate) fn new(app: &Arc<AppHead>, definition: ToolDefinition) -> Self {
+        let remote = definition.name.as_str().to_owned();
+        Self::of_upstream(app, definition, &remote)
+    }
+
+    /// A tool that its source knows by another name.
+    pub(crate) fn of_upstream(app: &Arc<AppHead>, definition: ToolDefinition, remote: &str) -> Self {
         let name = ToolName::new(app.package(), &definition.name);
-        let listed = Bytes::from(String::from(Box::<str>::from(definition.listed_as(&name))));
+        let listed = to_bytes(definition.listed_as(&name));
         Self {
             alias: name.alias(),
             name,
             definition,
             app: app.clone(),
-            source: SourceKind::App,
+            source: app.record.source(),
+            remote: remote.into(),
             listed,
+            for_mcp: OnceLock::new(),
+            mirrored: OnceLock::new(),
             input: OnceLock::new(),
             output: OnceLock::new(),
         }
+    }
+
+    /// The definition as MCP clients see it: under its alias.
+    pub fn for_mcp(&self) -> &Bytes {
+        self.for_mcp.get_or_init(|| {
+            to_bytes(self.definition.listed_for_mcp(&self.name, |uri| ui_uri(&self.app, uri)))
+        })
+    }
+
+    /// The parameters that travel in headers as well. Void annotations were refused when the tool came.
+    pub fn mirrored(&self) -> &[Mirrored] {
+        self.mirrored.get_or_init(|| mirrored::of(&self.definition.input_schema).unwrap_or_default())
     }
 
     /// Checks the arguments of a call.
@@ -163,6 +193,10 @@ impl Tool {
     fn explain(&self, problems: &[Problem]) -> String {
         format!("The arguments of {} do not fit: {}.", self.name, listed(problems))
     }
+}
+
+fn to_bytes(raw: Box<RawValue>) -> Bytes {
+    Bytes::from(String::from(Box::<str>::from(raw)))
 }
 
 fn listed(problems: &[Problem]) -> String {

@@ -8,11 +8,14 @@ use std::{
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use toolyard_protocol::{
-    Alias, ErrorCode, PackageName, ToolName, ToolRef, UserId, api::HiddenTool, raw::to_raw, tool::Category,
+    Alias, ErrorCode, PackageName, ToolName, ToolRef, UserId, api::HiddenTool, mcp::uri, raw::to_raw,
+    tool::Category,
 };
 
 use super::{
     app::AppEntry,
+    item::{Item, ListKind},
+    pages::{self, BadCursor, Listed, Pages},
     tool::{Gauge, Tool},
 };
 use crate::error::ToolError;
@@ -42,16 +45,33 @@ pub(crate) struct UserView {
     tools: Vec<Arc<Tool>>,
     by_name: HashMap<ToolName, usize>,
     by_alias: HashMap<Alias, usize>,
+    items: [Vec<Arc<Item>>; ITEM_KINDS],
     hidden: Vec<HiddenTool>,
+    page_size: usize,
     /// One listing a category, and one of all.
     listings: [OnceLock<Listing>; Category::ALL.len() + 1],
+    /// The lists of the MCP door.
+    pages: [Pages; ListKind::ALL.len()],
+}
+
+/// Prompts, resources, templates.
+const ITEM_KINDS: usize = ListKind::ALL.len() - 1;
+
+/// Where a kind of item stands; tools have a place of their own.
+fn place(kind: ListKind) -> Option<usize> {
+    match kind {
+        ListKind::Tools => None,
+        ListKind::Prompts => Some(0),
+        ListKind::Resources => Some(1),
+        ListKind::Templates => Some(2),
+    }
 }
 
 /// Collects a view, tool by tool, in the order in which they will be listed.
 pub(crate) struct ViewBuilder(UserView);
 
 impl ViewBuilder {
-    pub(crate) fn new(user: UserId, gauge: Arc<Gauge>) -> Self {
+    pub(crate) fn new(user: UserId, gauge: Arc<Gauge>, page_size: usize) -> Self {
         Self(UserView {
             user,
             apps: Vec::new(),
@@ -59,8 +79,11 @@ impl ViewBuilder {
             tools: Vec::new(),
             by_name: HashMap::new(),
             by_alias: HashMap::new(),
+            items: Default::default(),
             hidden: Vec::new(),
+            page_size: page_size.max(1),
             listings: Default::default(),
+            pages: Default::default(),
         })
     }
 
@@ -69,8 +92,15 @@ impl ViewBuilder {
         self.0.apps.push(app.clone());
     }
 
-    pub(crate) fn hide(&mut self, tool: &Tool, reason: impl Into<String>) {
-        self.0.hidden.push(HiddenTool { name: tool.name.clone(), reason: reason.into() });
+    pub(crate) fn hide(&mut self, tool: &ToolName, reason: impl Into<String>) {
+        self.0.hidden.push(HiddenTool { name: tool.clone(), reason: reason.into() });
+    }
+
+    /// Shows the prompts, resources and templates of a package.
+    pub(crate) fn show_items(&mut self, app: &AppEntry) {
+        for (place, items) in [&app.prompts, &app.resources, &app.templates].into_iter().enumerate() {
+            self.0.items[place].extend(items.iter().cloned());
+        }
     }
 
     /// Shows a tool, unless an earlier one has its alias: what is advertised under a name is what runs under it.
@@ -80,7 +110,7 @@ impl ViewBuilder {
                 "its alias {} belongs to {}, installed earlier",
                 tool.alias, self.0.tools[earlier].name
             );
-            return self.hide(tool, reason);
+            return self.hide(&tool.name, reason);
         }
         self.0.by_name.insert(tool.name.clone(), self.0.tools.len());
         self.0.by_alias.insert(tool.alias.clone(), self.0.tools.len());
@@ -162,10 +192,78 @@ impl CatalogView {
         Listing::of(close(body))
     }
 
+    /// The result of one page of a list of the MCP door.
+    pub fn page(&self, kind: ListKind, cursor: Option<&str>) -> Result<Bytes, BadCursor> {
+        let (size, prepared) = (self.all.page_size, &self.all.pages[kind as usize]);
+        if let (None, Scope::Everything, Some(first)) = (cursor, &self.scope, prepared.first()) {
+            return Ok(first);
+        }
+        let all: Vec<Listed<'_>> = self.listed(kind).collect();
+        let start = cursor.map_or(Ok(0), |cursor| pages::place_of(cursor, &all))?;
+        Ok(match self.scope {
+            Scope::Everything => prepared.get(kind, &all, start, size),
+            Scope::Package(_) => pages::page(kind, &all, start, size),
+        })
+    }
+
+    /// Another number whenever the list is another.
+    pub fn fingerprint(&self, kind: ListKind) -> u64 {
+        match self.scope {
+            Scope::Everything => self.all.pages[kind as usize].fingerprint(self.listed(kind)),
+            Scope::Package(_) => pages::fingerprint(self.listed(kind)),
+        }
+    }
+
+    /// The prompt with that alias or canonical name.
+    pub fn prompt(&self, name: &str) -> Option<&Arc<Item>> {
+        let named = |item: &&Arc<Item>| {
+            &*item.name == name || item.canonical.as_ref().is_some_and(|canonical| canonical.as_str() == name)
+        };
+        self.items(ListKind::Prompts).find(named)
+    }
+
+    /// Whose resource a URI means, and how its source calls it. The mapped form names the package; the source's own form
+    /// is taken where one package alone lists it.
+    pub fn resource(&self, wanted: &str) -> Option<(&Arc<AppEntry>, String)> {
+        if let Some((package, remote)) = uri::unmapped(wanted)
+            && let Some(app) = self.all.apps.iter().find(|app| *app.head.package() == package)
+            && self.sees_package(app.head.package())
+        {
+            return Some((app, remote));
+        }
+        let mut owners = self.items(ListKind::Resources).chain(self.items(ListKind::Templates));
+        let owner = owners.find(|item| &*item.remote == wanted)?;
+        let app = self.all.apps.iter().find(|app| app.head.package() == owner.app.package())?;
+        Some((app, wanted.to_owned()))
+    }
+
+    /// The packages that are seen, the earliest install first.
+    pub fn packages(&self) -> impl Iterator<Item = &Arc<AppEntry>> {
+        self.all.apps.iter().filter(|app| self.sees_package(app.head.package()))
+    }
+
+    fn items(&self, kind: ListKind) -> impl Iterator<Item = &Arc<Item>> {
+        let items = place(kind).map(|place| self.all.items[place].as_slice()).unwrap_or_default();
+        items.iter().filter(|item| self.sees_package(item.app.package()))
+    }
+
+    fn listed(&self, kind: ListKind) -> impl Iterator<Item = Listed<'_>> {
+        let (tools, items) = match kind {
+            ListKind::Tools => (Some(self.tools()), None),
+            kind => (None, Some(self.items(kind))),
+        };
+        let tools = tools.into_iter().flatten().map(|tool| (tool.alias.as_str(), tool.for_mcp()));
+        tools.chain(items.into_iter().flatten().map(|item| (&*item.name, &item.listed)))
+    }
+
     fn sees(&self, tool: &ToolName) -> bool {
+        self.sees_package(tool.package())
+    }
+
+    fn sees_package(&self, name: &PackageName) -> bool {
         match &self.scope {
             Scope::Everything => true,
-            Scope::Package(package) => tool.package() == package,
+            Scope::Package(package) => name == package,
         }
     }
 }

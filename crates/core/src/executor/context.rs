@@ -8,7 +8,7 @@ use toolyard_protocol::{CallId, PackageName, ToolRef, UserId, result::ToolResult
 
 use crate::{
     catalog::CatalogView,
-    ports::{CallerAbilities, ProgressSink},
+    ports::{CallerAbilities, NoticeSink},
 };
 
 /// A way in.
@@ -18,17 +18,20 @@ pub enum Door {
     Rest,
     /// The endpoint of the first generation.
     Legacy,
+    /// MCP, over HTTP, WebSocket or stdio.
+    Mcp,
 }
 
 impl Door {
     /// Every door.
-    pub const ALL: [Self; 2] = [Self::Rest, Self::Legacy];
+    pub const ALL: [Self; 3] = [Self::Rest, Self::Legacy, Self::Mcp];
 
     /// As the ledger writes it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Rest => "rest",
             Self::Legacy => "legacy",
+            Self::Mcp => "mcp",
         }
     }
 }
@@ -105,12 +108,16 @@ pub struct CallContext {
     pub view: CatalogView,
     /// Fires when the caller went away.
     pub cancel: CancellationToken,
-    /// Where progress goes.
-    pub progress: ProgressSink,
+    /// Where progress and log lines go.
+    pub notices: NoticeSink,
     /// What the caller can do for a source while the call runs.
     pub abilities: CallerAbilities,
+    /// What the caller brings where it was sent away to find out more.
+    pub input: Option<Input>,
     /// Where the call stands in a trace.
     pub trace: TraceContext,
+    /// More of the trace, as it came: `tracestate`, `baggage`.
+    pub baggage: Vec<(&'static str, Arc<str>)>,
     /// The caller's key, if the call is to be made once.
     pub key: Option<Arc<str>>,
     /// When the time is up. Set by the executor.
@@ -135,11 +142,24 @@ pub enum Reply {
     AwaitingClient,
     /// The user has to say yes first.
     AwaitingApproval,
-    /// The tool wants to know more; the state is sealed and comes back with the answer.
-    AwaitingInput {
-        /// What is asked, raw.
-        request: Arc<RawValue>,
-        /// Opaque to the caller.
-        state: Arc<str>,
-    },
+    /// The tool wants to know more first.
+    AwaitingInput(Awaited),
+}
+
+/// What a source wants to know before it can go on.
+#[derive(Debug, Clone)]
+pub struct Awaited {
+    /// What is asked: MCP's `inputRequests`, raw. Missing where the caller only has to come back.
+    pub requests: Option<Arc<RawValue>>,
+    /// What the source needs to go on. The door seals it for the caller, and brings it back.
+    pub state: Option<Arc<str>>,
+}
+
+/// The answers of a caller that was sent away to find out more.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// MCP's `inputResponses`, raw.
+    pub responses: Option<Arc<RawValue>>,
+    /// The state that the source gave.
+    pub state: Option<Arc<str>>,
 }

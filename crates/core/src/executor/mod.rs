@@ -5,6 +5,7 @@
 
 mod context;
 mod keyed;
+mod pass_on;
 mod record;
 mod steps;
 
@@ -15,7 +16,7 @@ use tokio::{sync::broadcast, time::Instant};
 use tokio_util::task::TaskTracker;
 use toolyard_protocol::{ErrorCode, ToolName};
 
-pub use self::context::{CallContext, Caller, Door, Reply, ToolCall, TraceContext};
+pub use self::context::{Awaited, CallContext, Caller, Door, Input, Reply, ToolCall, TraceContext};
 use self::{
     keyed::KeyTable,
     steps::{Step, Steps},

@@ -51,7 +51,7 @@ pub(super) fn of(
 /// The code of an outcome: a result that says it is an error counts as one.
 fn error_of(outcome: &Outcome) -> Option<ErrorCode> {
     match outcome {
-        Ok(Reply::Done(result)) if result.mcp.parts().is_error => Some(ErrorCode::ExecutionError),
+        Ok(Reply::Done(result)) if result.mcp.is_error() => Some(ErrorCode::ExecutionError),
         Ok(_) => None,
         Err(error) => Some(error.code),
     }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, value::RawValue};
 use toolyard_protocol::{PackageName, ToolName, UserId, app::AppDetails, device::Capabilities};
 
-use super::StoreError;
+use super::{SourceKind, StoreError, UpstreamRecord};
 
 /// An app as it is stored.
 #[derive(Debug, Clone)]
@@ -18,10 +18,8 @@ pub struct AppRecord {
     pub details: AppDetails,
     /// Who registered it.
     pub owner: String,
-    /// SHA-256 of its API key.
-    pub key_hash: [u8; 32],
-    /// Its signing secrets, sealed, the current one first; two during a rotation.
-    pub signing: Vec<Vec<u8>>,
+    /// What it is: an app with keys of its own, or an MCP server in the world.
+    pub origin: Origin,
     /// Whether the operator lets it call the tools of other apps.
     pub assistant: bool,
     /// Current version of its tools; 0 is none yet.
@@ -32,6 +30,50 @@ pub struct AppRecord {
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
+}
+
+/// What brings tools under a package name.
+#[derive(Debug, Clone)]
+pub enum Origin {
+    /// An app of a developer.
+    App(AppKeys),
+    /// An MCP server in the world.
+    Upstream(Box<UpstreamRecord>),
+}
+
+/// How an app and the platform know each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppKeys {
+    /// SHA-256 of its API key.
+    pub key_hash: [u8; 32],
+    /// Its signing secrets, sealed, the current one first; two during a rotation.
+    pub signing: Vec<Vec<u8>>,
+}
+
+impl AppRecord {
+    /// Its keys, where it is an app of a developer.
+    pub fn keys(&self) -> Option<&AppKeys> {
+        match &self.origin {
+            Origin::App(keys) => Some(keys),
+            Origin::Upstream(_) => None,
+        }
+    }
+
+    /// What is known of it, where it is an upstream.
+    pub fn upstream(&self) -> Option<&UpstreamRecord> {
+        match &self.origin {
+            Origin::App(_) => None,
+            Origin::Upstream(upstream) => Some(upstream),
+        }
+    }
+
+    /// Where its tools run.
+    pub fn source(&self) -> SourceKind {
+        match &self.origin {
+            Origin::App(_) => SourceKind::App,
+            Origin::Upstream(_) => SourceKind::Upstream,
+        }
+    }
 }
 
 /// An app to be stored.
@@ -71,7 +113,7 @@ pub enum AppChange {
 pub trait Apps: Send + Sync {
     /// One app.
     async fn find(&self, package: &PackageName) -> Result<Option<AppRecord>, StoreError>;
-    /// The apps of an owner, or of everybody, by name.
+    /// The apps of an owner, or of everybody, by name; upstreams are not among them.
     async fn list(&self, owner: Option<&str>) -> Result<Vec<AppRecord>, StoreError>;
     /// Stores a new app with its first tools, whole or not at all. False where the name is taken.
     async fn create(&self, app: NewRecord) -> Result<bool, StoreError>;

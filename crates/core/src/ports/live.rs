@@ -51,6 +51,17 @@ pub enum Change {
     App(PackageName),
     /// The user installed or removed an app, switched a tool, or changed the device.
     View(UserId),
+    /// What everybody has without installing it is another set of apps.
+    Everybody,
+    /// A resource is another than before.
+    Resource {
+        /// Whose.
+        package: PackageName,
+        /// For whom; everybody where it is not said.
+        user: Option<UserId>,
+        /// Its URI, as the package knows it.
+        uri: Arc<str>,
+    },
 }
 
 /// Called for each change, on the node that made it before `publish` returns.

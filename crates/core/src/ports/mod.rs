@@ -5,18 +5,22 @@ mod apps;
 mod ledger;
 mod live;
 mod source;
+mod upstreams;
 mod world;
 
 pub use apps::{
-    AppChange, AppData, AppRecord, Apps, Definitions, Devices, Install, Installs, NewRecord, Settings,
-    StoredDevice, StoredSet, VersionInfo,
+    AppChange, AppData, AppKeys, AppRecord, Apps, Definitions, Devices, Install, Installs, NewRecord, Origin,
+    Settings, StoredDevice, StoredSet, VersionInfo,
 };
 pub use ledger::{
     CallFilter, CallLog, CallRecord, Claim, KeyClaim, KeyEnd, Ledger, StoredOutcome, UsageFilter, digest_of,
 };
 pub use live::{Change, Listener, Presence, Ready, Runs, SessionView, Signals, StoredRun, Waker};
 pub(crate) use source::Sources;
-pub use source::{CallerAbilities, ProgressSink, Question, SourceKind, ToolSource};
+pub use source::{
+    CallerAbilities, Notice, NoticeSink, Passed, PassedMethod, PassedReply, Question, SourceKind, ToolSource,
+};
+pub use upstreams::{NewUpstream, Offer, Offers, StoredOffer, UpstreamRecord, UpstreamTokens, Upstreams};
 pub use world::{Clock, Ids, Limiter, Secrets, SystemClock, SystemIds, Unsealed};
 
 /// The store failed. Opaque: nobody but the log can do anything with it.

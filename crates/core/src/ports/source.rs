@@ -5,13 +5,18 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
-use toolyard_protocol::call::Progress;
+use toolyard_protocol::{
+    ErrorCode,
+    call::Progress,
+    mcp::{RpcError, method},
+    raw::RawFields,
+};
 
 use super::Ready;
 use crate::{
-    catalog::Tool,
+    catalog::{AppHead, Tool},
     error::ToolError,
-    executor::{CallContext, Reply},
+    executor::{Awaited, CallContext, Reply},
     schema::ValidArguments,
 };
 
@@ -20,13 +25,19 @@ use crate::{
 pub enum SourceKind {
     /// An app, over HTTP.
     App,
+    /// An MCP server in the world.
+    Upstream,
 }
 
 impl SourceKind {
+    /// Every kind.
+    pub const ALL: [Self; 2] = [Self::App, Self::Upstream];
+
     /// As the ledger writes it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::App => "app",
+            Self::Upstream => "upstream",
         }
     }
 }
@@ -45,15 +56,83 @@ pub trait ToolSource: Send + Sync {
         arguments: &ValidArguments,
         ready: Ready,
     ) -> Result<Reply, ToolError>;
+
+    /// Answers a request about prompts and resources. Most kinds have none.
+    async fn pass_on(
+        &self,
+        _cx: &CallContext,
+        app: &AppHead,
+        _request: &Passed,
+    ) -> Result<PassedReply, ToolError> {
+        let text = format!("{} has neither prompts nor resources.", app.package());
+        Err(ToolError::new(ErrorCode::ToolNotFound, text))
+    }
 }
 
-/// Takes progress from a source to the caller. Losing some is fine; waiting for a slow caller is not.
-#[derive(Debug, Clone, Default)]
-pub struct ProgressSink(Option<mpsc::Sender<Progress>>);
+/// What can be asked about prompts and resources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PassedMethod {
+    /// The messages of a prompt.
+    GetPrompt,
+    /// The contents of a resource.
+    ReadResource,
+    /// Values for an argument of a prompt or a template.
+    Complete,
+    /// To be told when a resource changes.
+    Subscribe,
+    /// To be told no longer.
+    Unsubscribe,
+}
 
-impl ProgressSink {
+impl PassedMethod {
+    /// As MCP calls it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::GetPrompt => method::PROMPTS_GET,
+            Self::ReadResource => method::RESOURCES_READ,
+            Self::Complete => method::COMPLETE,
+            Self::Subscribe => method::RESOURCES_SUBSCRIBE,
+            Self::Unsubscribe => method::RESOURCES_UNSUBSCRIBE,
+        }
+    }
+}
+
+/// A request about prompts and resources, in the names that the source knows.
+#[derive(Debug, Clone)]
+pub struct Passed {
+    /// What is asked.
+    pub method: PassedMethod,
+    /// The prompt or the URI.
+    pub name: String,
+    /// The params, raw.
+    pub params: Box<RawValue>,
+}
+
+/// What such a request comes to.
+#[derive(Debug, Clone)]
+pub enum PassedReply {
+    /// The result, raw.
+    Done(Box<RawValue>),
+    /// It wants to know more first.
+    AwaitingInput(Awaited),
+}
+
+/// Something that a source tells while a call runs.
+#[derive(Debug, Clone)]
+pub enum Notice {
+    /// How far it is.
+    Progress(Progress),
+    /// A line for the caller's log: the params of MCP's `notifications/message`, raw.
+    Log(Box<RawValue>),
+}
+
+/// Takes news from a source to the caller. Losing some is fine; waiting for a slow caller is not.
+#[derive(Debug, Clone, Default)]
+pub struct NoticeSink(Option<mpsc::Sender<Notice>>);
+
+impl NoticeSink {
     /// A sink into a bounded queue.
-    pub fn new(queue: mpsc::Sender<Progress>) -> Self {
+    pub fn new(queue: mpsc::Sender<Notice>) -> Self {
         Self(Some(queue))
     }
 
@@ -63,9 +142,14 @@ impl ProgressSink {
     }
 
     /// Tells the caller how far it is.
-    pub fn send(&self, progress: Progress) {
+    pub fn progress(&self, progress: Progress) {
+        self.send(Notice::Progress(progress));
+    }
+
+    /// Tells the caller.
+    pub fn send(&self, notice: Notice) {
         if let Some(queue) = &self.0 {
-            let _ = queue.try_send(progress);
+            let _ = queue.try_send(notice);
         }
     }
 }
@@ -73,21 +157,33 @@ impl ProgressSink {
 /// A question from a source to the caller, in MCP form, and where the answer goes.
 #[derive(Debug)]
 pub struct Question {
-    /// The request, raw.
-    pub request: Box<RawValue>,
-    /// The answer, raw.
-    pub answer: oneshot::Sender<Box<RawValue>>,
+    /// `elicitation/create`, `sampling/createMessage`, `roots/list`.
+    pub method: String,
+    /// Its params, raw.
+    pub params: Option<Box<RawValue>>,
+    /// The answer, raw, or the caller's refusal. Dropped where there is none.
+    pub answer: oneshot::Sender<Result<Box<RawValue>, RpcError>>,
 }
 
 /// What the caller can do for a source while a call runs.
 #[derive(Debug, Clone, Default)]
 pub struct CallerAbilities {
-    /// Whether the caller can ask its user for input.
-    pub elicitation: bool,
-    /// Whether the caller can ask its model.
-    pub sampling: bool,
+    /// What the caller declared that a source may ask of it, in MCP form: `{"elicitation":{}}`. None is nothing.
+    pub declared: Option<Arc<RawValue>>,
     /// The way to ask the caller back while the call runs, where the door has one.
     pub ask: Option<mpsc::Sender<Question>>,
+    /// Whether the caller understands the reply that a source awaits input, and comes back with it.
+    pub comes_back: bool,
+    /// From which level on the caller wants log lines, if at all.
+    pub log_level: Option<Arc<str>>,
+}
+
+impl CallerAbilities {
+    /// Whether the caller declared this one: `elicitation`, `sampling`, `roots`.
+    pub fn has(&self, name: &str) -> bool {
+        let declared = self.declared.as_deref().map(|raw| serde_json::from_str::<RawFields>(raw.get()));
+        matches!(declared, Some(Ok(fields)) if fields.get(name).is_some())
+    }
 }
 
 /// Sources by kind.

@@ -61,6 +61,7 @@ pub(crate) struct ForUser {
 }
 
 /// A user with a session, and what of the user's tools the caller sees.
+#[derive(Debug, Clone)]
 pub(crate) struct ActingFor {
     pub(crate) user: UserId,
     pub(crate) caller: Caller,
@@ -136,8 +137,8 @@ pub(crate) async fn by_credential(state: &AppState, credential: &str) -> Result<
         let refused = || Refusal::BadCredential("the API key does not fit this app".to_owned());
         let package: PackageName = package.parse().map_err(|_| refused())?;
         let app = state.catalog.app(&package).await?.ok_or_else(refused)?;
-        let digest = Sha256::digest(key.as_bytes());
-        let fits = bool::from(digest.as_slice().ct_eq(&app.head.record.key_hash));
+        let keys = app.head.record.keys().ok_or_else(refused)?;
+        let fits = bool::from(Sha256::digest(key.as_bytes()).as_slice().ct_eq(&keys.key_hash));
         return if fits { Ok(Identity::App(app)) } else { Err(refused().into()) };
     }
     let now = state.clock.now();
@@ -250,6 +251,22 @@ pub(crate) async fn acting(
             Ok(ActingFor { user, caller: Caller::App(package.clone()), scope })
         }
     }
+}
+
+/// The same over MCP, whose clients wear no device: in dev mode a bare header opens a session as well.
+pub(crate) async fn acting_over_mcp(state: &AppState, headers: &HeaderMap) -> Result<ActingFor, Failure> {
+    let who = identify(state, headers).await?;
+    let who = match who {
+        Identity::Person { name, role, bare: true } => {
+            let user = for_whom(headers, &Identity::Person { name: name.clone(), role, bare: true })?;
+            if !state.sessions.keep_alive(&user) {
+                return Err(Failure::unavailable("too many users are live; try again later"));
+            }
+            Identity::Person { name, role, bare: true }
+        }
+        who => who,
+    };
+    acting(state, who, headers).await
 }
 
 fn live(state: &AppState, user: &UserId) -> Result<(), Failure> {

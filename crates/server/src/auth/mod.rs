@@ -10,7 +10,9 @@ mod identity;
 mod oidc;
 mod tokens;
 
-pub(crate) use self::identity::{ActingFor, Anybody, Builder, ForUser, USER_HEADER, acting, by_credential};
+pub(crate) use self::identity::{
+    ActingFor, Anybody, Builder, ForUser, USER_HEADER, acting, acting_over_mcp, by_credential,
+};
 pub use self::{
     identity::{Identity, Refusal},
     oidc::Oidc,

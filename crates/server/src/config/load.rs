@@ -118,6 +118,10 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     at_least("sessions.stream_queue", config.sessions.stream_queue as u64, 1)?;
     at_least("sessions.control_queue", config.sessions.control_queue as u64, 8)?;
     at_least("sessions.sweep_ms", config.sessions.sweep_ms, 10)?;
+    at_least("mcp.page_size", config.mcp.page_size as u64, 1)?;
+    at_least("mcp.session_days", config.mcp.session_days.into(), 1)?;
+    at_least("mcp.streams_per_user", config.mcp.streams_per_user as u64, 1)?;
+    at_least("mcp.ticket_s", config.mcp.ticket_s, 1)?;
     at_least("ledger.batch_size", config.ledger.batch_size as u64, 1)?;
     at_least("ledger.keep_days", config.ledger.keep_days.into(), 1)?;
     let rates = &config.rates;

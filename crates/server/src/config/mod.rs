@@ -8,7 +8,7 @@ mod sections;
 
 pub use load::{ConfigError, Sources, load};
 pub use sections::{
-    AuthConfig, AuthMode, CallsConfig, LedgerConfig, LogConfig, LogFormat, NetConfig, OidcConfig,
+    AuthConfig, AuthMode, CallsConfig, LedgerConfig, LogConfig, LogFormat, McpConfig, NetConfig, OidcConfig,
     PolicyConfig, RateConfig, ServerConfig, SessionsConfig, StoreConfig, TelemetryConfig,
 };
 
@@ -35,6 +35,8 @@ pub struct Config {
     pub sessions: SessionsConfig,
     /// Requests that leave.
     pub net: NetConfig,
+    /// The MCP door.
+    pub mcp: McpConfig,
     /// How long calls are remembered.
     pub ledger: LedgerConfig,
     /// What is logged.

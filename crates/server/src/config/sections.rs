@@ -272,6 +272,28 @@ impl Default for NetConfig {
     }
 }
 
+/// The MCP door.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct McpConfig {
+    /// Tools, prompts or resources in one page of a list. Some clients read the first page only.
+    pub page_size: usize,
+    /// Days that a session of a handshake revision stays good.
+    pub session_days: u32,
+    /// How long a change waits for more of them before clients are told, in milliseconds.
+    pub debounce_ms: u64,
+    /// Streams at once on which one user's clients listen for changes.
+    pub streams_per_user: usize,
+    /// How long a browser may take to open a socket with its ticket, in seconds.
+    pub ticket_s: u64,
+}
+
+impl Default for McpConfig {
+    fn default() -> Self {
+        Self { page_size: 100, session_days: 30, debounce_ms: 200, streams_per_user: 64, ticket_s: 30 }
+    }
+}
+
 /// How long calls are remembered.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

@@ -51,7 +51,7 @@ async fn secret(State(state): State<AppState>, Builder(who): Builder, Path(name)
     let app = owned(&state, &who, &package(&name)?).await?;
     not_the_app(&who)?;
     let signing_secret = state.ids.secret();
-    let before = app.signing.into_iter().next();
+    let before = app.keys().and_then(|keys| keys.signing.first().cloned());
     let signing = std::iter::once(state.secrets.seal(&signing_secret)).chain(before).collect();
     state.stores.apps.change(&app.package, AppChange::Signing(signing), state.clock.now()).await?;
     state.signals.publish(Change::App(app.package));

@@ -5,9 +5,7 @@ use axum::{extract::State, handler::Handler as _, middleware::map_response, resp
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use toolyard_core::{
-    CatalogView, Door, Reply, Tool, ToolCall, ToolError, executor::Outcome, ports::ProgressSink,
-};
+use toolyard_core::{CatalogView, Door, Reply, Tool, ToolCall, ToolError, executor::Outcome};
 use toolyard_protocol::{
     LocalName, ToolName, ToolRef, UserId, call::GIVE_APP_CONTROL_OF_TOOL_RESPONSE, legacy::ToolSchema,
     result::RestResult,
@@ -17,7 +15,7 @@ use super::{package, tools::failure_in};
 use crate::{
     auth::{ActingFor, Anybody, Identity, Refusal},
     body::JsonBytes,
-    calls,
+    calls::{self, Asked},
     error::{Failure, json as answer, status_of},
     extract::Path,
     routes::{Access, Route},
@@ -200,7 +198,10 @@ async fn run(
         .tool_parameters
         .map(|parameters| toolyard_protocol::raw::to_raw::<Map<String, Value>>(&parameters));
     let call = ToolCall { name: ToolRef::Canonical(ToolName::new(&app, &tool)), arguments };
-    let running = calls::start(state, acting, Door::Legacy, headers, call, ProgressSink::default()).await;
+    let running = match Asked::through(Door::Legacy).with_headers(headers) {
+        Ok(asked) => calls::start(state, acting, call, asked).await,
+        Err(error) => Err(error),
+    };
     Ok(match running {
         Ok(running) => running.outcome().await,
         Err(error) => Err(error),

@@ -1,6 +1,6 @@
 //! `/api/tools`: what the user can call, and calling it.
 
-use std::{convert::Infallible, time::Duration};
+use std::{borrow::Cow, convert::Infallible, time::Duration};
 
 use axum::{
     extract::State,
@@ -14,11 +14,14 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
-use toolyard_core::{Door, Reply, ToolCall, ToolError, executor::Outcome, ports::ProgressSink};
+use toolyard_core::{
+    Door, Reply, ToolCall, ToolError,
+    executor::Outcome,
+    ports::{Notice, NoticeSink},
+};
 use toolyard_protocol::{
     ErrorCode,
-    call::{ExecuteRequest, IDEMPOTENCY_KEY, Progress},
-    error::WireError,
+    call::{ExecuteRequest, IDEMPOTENCY_KEY},
     result::{RestResult, ToolResult},
     tool::Category,
 };
@@ -27,7 +30,7 @@ use super::Answer;
 use crate::{
     auth::ActingFor,
     body::JsonBytes,
-    calls::{self, Running},
+    calls::{self, Asked, Running},
     error::{Failure, call_failed, json},
     extract::Query,
     routes::{Access, Route},
@@ -132,7 +135,11 @@ async fn execute(
     if wants_events(&headers) {
         return Box::pin(execute_with_progress(&state, who, &headers, call)).await;
     }
-    match calls::start(&state, who, Door::Rest, &headers, call, ProgressSink::default()).await {
+    let started = match Asked::through(Door::Rest).with_headers(&headers) {
+        Ok(asked) => calls::start(&state, who, call, asked).await,
+        Err(error) => Err(error),
+    };
+    match started {
         Ok(running) => with_id(&running.id.clone(), answer(&running.outcome().await)),
         Err(error) => call_failed(&error),
     }
@@ -156,19 +163,27 @@ fn wants_events(headers: &HeaderMap) -> bool {
 
 /// The answer to a finished call.
 pub(crate) fn answer(outcome: &Outcome) -> Response {
+    match told(outcome) {
+        Ok(result) => json(StatusCode::OK, &RestResult::done(result)),
+        Err(error) => call_failed(&error),
+    }
+}
+
+/// What REST tells of a call: a result that worked, or an error.
+fn told(outcome: &Outcome) -> Result<&ToolResult, Cow<'_, ToolError>> {
     match outcome {
         Ok(Reply::Done(result)) => match failure_in(result) {
-            Some(error) => call_failed(&error),
-            None => json(StatusCode::OK, &RestResult::done(result)),
+            Some(error) => Err(Cow::Owned(error)),
+            None => Ok(result),
         },
-        Ok(reply) => call_failed(&cannot_wait(reply)),
-        Err(error) => call_failed(error),
+        Ok(reply) => Err(Cow::Owned(cannot_wait(reply))),
+        Err(error) => Err(Cow::Borrowed(error)),
     }
 }
 
 /// A result that says of itself that it is an error.
 pub(crate) fn failure_in(result: &ToolResult) -> Option<ToolError> {
-    result.mcp.parts().is_error.then(|| {
+    result.mcp.is_error().then(|| {
         let text = result.mcp.all_text();
         let text = if text.is_empty() { "The tool failed and did not say why.".to_owned() } else { text };
         ToolError::new(ErrorCode::ExecutionError, text)
@@ -180,7 +195,7 @@ fn cannot_wait(reply: &Reply) -> ToolError {
     let text = match reply {
         Reply::AwaitingClient => "This tool runs in the caller's own client; REST cannot run it.",
         Reply::AwaitingApproval => "This tool needs the user's approval first.",
-        Reply::AwaitingInput { .. } => "This tool asks for more input, which REST cannot give.",
+        Reply::AwaitingInput(_) => "This tool asks for more input, which REST cannot give.",
         Reply::Done(_) => "The tool ran.",
     };
     ToolError::new(ErrorCode::Denied, text)
@@ -201,7 +216,11 @@ async fn execute_with_progress(
     call: ToolCall,
 ) -> Response {
     let (sink, progress) = mpsc::channel(PROGRESS_QUEUE);
-    match calls::start(state, who, Door::Rest, headers, call, ProgressSink::new(sink)).await {
+    let started = match Asked::through(Door::Rest).with_headers(headers) {
+        Ok(asked) => calls::start(state, who, call, asked.telling(NoticeSink::new(sink))).await,
+        Err(error) => Err(error),
+    };
+    match started {
         Ok(running) => {
             let id = running.id.clone();
             let events =
@@ -214,18 +233,20 @@ async fn execute_with_progress(
 
 fn events(
     running: Running,
-    progress: mpsc::Receiver<Progress>,
+    notices: mpsc::Receiver<Notice>,
 ) -> impl Stream<Item = Result<Event, Infallible>> {
     enum At {
-        Running(Box<(Running, mpsc::Receiver<Progress>)>),
+        Running(Box<(Running, mpsc::Receiver<Notice>)>),
         Over,
     }
-    futures_util::stream::unfold(At::Running(Box::new((running, progress))), |at| async {
+    futures_util::stream::unfold(At::Running(Box::new((running, notices))), |at| async {
         let At::Running(mut at) = at else { return None };
         // The sink lives in the call, so the queue ends with it.
-        if let Some(step) = at.1.recv().await {
-            let event = Event::default().event("progress").data(to_text(&step));
-            return Some((Ok(event), At::Running(at)));
+        while let Some(notice) = at.1.recv().await {
+            if let Notice::Progress(step) = notice {
+                let event = Event::default().event("progress").data(to_text(&step));
+                return Some((Ok(event), At::Running(at)));
+            }
         }
         let outcome = at.0.outcome().await;
         let event = Event::default().event("result").data(result_text(&outcome));
@@ -234,14 +255,9 @@ fn events(
 }
 
 fn result_text(outcome: &Outcome) -> String {
-    let failed = |error: &ToolError| to_text(&RestResult::failed(WireError::clone(&error.to_wire())));
-    match outcome {
-        Ok(Reply::Done(result)) => match failure_in(result) {
-            Some(error) => failed(&error),
-            None => to_text(&RestResult::done(result)),
-        },
-        Ok(reply) => failed(&cannot_wait(reply)),
-        Err(error) => failed(error),
+    match told(outcome) {
+        Ok(result) => to_text(&RestResult::done(result)),
+        Err(error) => to_text(&RestResult::failed(error.to_wire())),
     }
 }
 

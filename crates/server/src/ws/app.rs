@@ -1,6 +1,6 @@
 //! `/app-ws`: an app connects after its webhook and says who it is in its first message.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     extract::{State, WebSocketUpgrade, ws::WebSocket},
@@ -9,7 +9,7 @@ use axum::{
 use http::HeaderMap;
 use tokio::time::timeout;
 use toolyard_protocol::session::FromApp;
-use toolyard_sessions::{AppIntroduction, Refused};
+use toolyard_sessions::{AppIntroduction, Outbox, Refused};
 
 use super::pump::{Incoming, Pump, bounded};
 use crate::state::AppState;
@@ -46,7 +46,7 @@ async fn run(state: AppState, headers: HeaderMap, socket: WebSocket) {
     }
 }
 
-async fn first_text(pump: &mut Pump) -> Option<String> {
+async fn first_text(pump: &mut Pump<Arc<Outbox>>) -> Option<String> {
     loop {
         match pump.next().await? {
             Incoming::Text(text) => return Some(text),

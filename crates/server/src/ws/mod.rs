@@ -2,7 +2,7 @@
 
 mod app;
 mod glasses;
-mod pump;
+pub(crate) mod pump;
 
 use http::Method;
 

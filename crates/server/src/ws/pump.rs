@@ -7,7 +7,11 @@ use axum::extract::{
     ws::{CloseFrame, Message, WebSocket},
 };
 use bytes::Bytes;
-use tokio::time::{Instant, timeout};
+use futures_util::FutureExt as _;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout},
+};
 use toolyard_sessions::{Frame, Outbox};
 
 use crate::state::AppState;
@@ -22,7 +26,7 @@ const MISSED_BEATS: u32 = 3;
 const BUFFER_BYTES: usize = 4 * 1024;
 
 /// Bounds of every socket.
-pub(super) fn bounded(upgrade: WebSocketUpgrade, state: &AppState) -> WebSocketUpgrade {
+pub(crate) fn bounded(upgrade: WebSocketUpgrade, state: &AppState) -> WebSocketUpgrade {
     let largest = state.config.server.socket_message_bytes;
     upgrade
         .read_buffer_size(BUFFER_BYTES)
@@ -33,30 +37,51 @@ pub(super) fn bounded(upgrade: WebSocketUpgrade, state: &AppState) -> WebSocketU
 }
 
 /// What came in.
-pub(super) enum Incoming {
+pub(crate) enum Incoming {
     Text(String),
     Binary(Bytes),
     /// The answer to a ping: everything sent before it was read.
     Pong,
 }
 
+/// What goes out over a socket.
+pub(crate) trait Queue: Send {
+    /// The next frame; waits for one. Nothing is lost when the future is dropped.
+    fn next(&mut self) -> impl Future<Output = Frame> + Send;
+}
+
+impl Queue for Arc<Outbox> {
+    async fn next(&mut self) -> Frame {
+        Outbox::next(self).await
+    }
+}
+
+impl Queue for mpsc::Receiver<String> {
+    async fn next(&mut self) -> Frame {
+        match self.recv().await {
+            Some(text) => Frame::Text(text),
+            None => std::future::pending().await,
+        }
+    }
+}
+
 /// One socket with its queue.
-pub(super) struct Pump {
+pub(crate) struct Pump<Q> {
     socket: WebSocket,
-    outbox: Arc<Outbox>,
+    outbox: Q,
     beat: Duration,
     last_sign: Instant,
     next_beat: Instant,
 }
 
-impl Pump {
-    pub(super) fn new(socket: WebSocket, outbox: Arc<Outbox>, state: &AppState) -> Self {
+impl<Q: Queue> Pump<Q> {
+    pub(crate) fn new(socket: WebSocket, outbox: Q, state: &AppState) -> Self {
         let (beat, now) = (Duration::from_secs(state.config.server.heartbeat_s), Instant::now());
         Self { socket, outbox, beat, last_sign: now, next_beat: now + beat }
     }
 
     /// The next message. Meanwhile what is queued goes out and heartbeats are kept. None when the socket is over.
-    pub(super) async fn next(&mut self) -> Option<Incoming> {
+    pub(crate) async fn next(&mut self) -> Option<Incoming> {
         loop {
             tokio::select! {
                 frame = self.outbox.next() => self.write(frame).await?,
@@ -82,11 +107,21 @@ impl Pump {
     }
 
     /// Ends the socket with a code, after one last message.
-    pub(super) async fn refuse(mut self, message: Option<String>, code: u16, reason: &'static str) {
+    pub(crate) async fn refuse(mut self, message: Option<String>, code: u16, reason: &'static str) {
         if let Some(message) = message
             && self.send(Message::Text(message.into())).await.is_none()
         {
             return;
+        }
+        self.write(Frame::Close { code, reason }).await;
+    }
+
+    /// Ends the socket with a code, after what is queued.
+    pub(crate) async fn finish(mut self, code: u16, reason: &'static str) {
+        while let Some(frame) = self.outbox.next().now_or_never() {
+            if self.write(frame).await.is_none() {
+                return;
+            }
         }
         self.write(Frame::Close { code, reason }).await;
     }

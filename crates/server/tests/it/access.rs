@@ -50,6 +50,11 @@ use Who::{Ada, Bob, Dora, Mal, Nobody, Operator, OtherApp, Session, Todo};
 
 type Row = (&'static str, &'static str, Strangers, Who, u16, Value);
 
+fn handshake() -> Value {
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } })
+}
+
 /// What removes comes last, because the rightful ones succeed.
 fn rows() -> Vec<Row> {
     let no = Value::Null;
@@ -102,6 +107,14 @@ fn rows() -> Vec<Row> {
         ("GET", "/api/tools/apps/{package}/tools", [401, 500, 500, 500], Dora, 200, no.clone()),
         ("GET", "/api/tools/users/{user}/tools", [401, 403, 403, 404], Ada, 200, no.clone()),
         ("POST", "/api/tools/apps/{package}/tool", ACTING, Ada, 200, old_call),
+        ("POST", "/mcp", ACTING, Ada, 200, handshake()),
+        // Without a session there is neither a stream nor anything to end.
+        ("GET", "/mcp", ACTING, Ada, 400, no.clone()),
+        ("DELETE", "/mcp", ACTING, Ada, 400, no.clone()),
+        ("GET", "/mcp/ws", ACTING, Ada, 101, no.clone()),
+        ("POST", "/api/mcp/ticket", ACTING, Ada, 200, no.clone()),
+        ("GET", "/.well-known/oauth-protected-resource", PUBLIC, Nobody, 200, no.clone()),
+        ("GET", "/.well-known/oauth-protected-resource/mcp", PUBLIC, Nobody, 200, no.clone()),
         ("GET", "/app-ws", SOCKET, Nobody, 101, no.clone()),
         ("GET", "/ws/miniapp", SOCKET, Nobody, 101, no.clone()),
         ("GET", "/glasses-ws", DEVICE, Ada, 101, no.clone()),

@@ -159,7 +159,7 @@ async fn last_line(cx: &CallContext, response: Response) -> Result<Bytes, NetErr
     let mut lines = response.lines(MAX_RESPONSE_BYTES, MAX_RESPONSE_BYTES);
     while let Some(line) = lines.next().await? {
         match serde_json::from_slice(&line) {
-            Ok(ReplyLine::Progress(progress)) => cx.progress.send(progress),
+            Ok(ReplyLine::Progress(progress)) => cx.notices.progress(progress),
             Ok(ReplyLine::Unknown) => {}
             // What is no line of ours is read as an answer, and refused there in words.
             Ok(ReplyLine::Result) | Err(_) => return Ok(line),

@@ -26,13 +26,14 @@ impl Target {
             unavailable(format!("The address of {package} is not allowed here.")).because(error)
         })?;
         let open = |sealed: &Vec<u8>| secrets.open(sealed).map(|secret| SigningKey::new(&secret));
-        let keys = record.signing.iter().map(open).collect::<Result<_, _>>().map_err(|error| {
+        let known = record.keys().ok_or_else(|| unavailable(format!("{package} is not an app.")))?;
+        let keys = known.signing.iter().map(open).collect::<Result<_, _>>().map_err(|error| {
             unavailable(format!("{package} cannot be called until its signing secret is made anew."))
                 .because(error)
         })?;
         let legacy_key = record.details.legacy && is_private_way(url.uri());
         let legacy_key =
-            legacy_key.then(|| HeaderValue::try_from(hex::encode(record.key_hash)).ok()).flatten();
+            legacy_key.then(|| HeaderValue::try_from(hex::encode(known.key_hash)).ok()).flatten();
         Ok(Self { revision: app.revision, tool: url.join("tool"), legacy_key, keys })
     }
 }

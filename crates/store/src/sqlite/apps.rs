@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use sqlx::FromRow;
-use toolyard_core::ports::{AppChange, AppRecord, Apps, NewRecord, StoreError};
+use toolyard_core::ports::{AppChange, AppKeys, AppRecord, Apps, NewRecord, Origin, StoreError};
 use toolyard_protocol::PackageName;
 
 use super::{
@@ -11,6 +11,7 @@ use super::{
     definitions::insert_set,
     failed,
     rows::{json, parsed, text, time, unsigned},
+    upstreams::UpstreamRow,
 };
 
 /// Most apps in one list.
@@ -29,17 +30,24 @@ struct AppRow {
     tool_count: i64,
     created_at: i64,
     updated_at: i64,
+    #[sqlx(flatten)]
+    upstream: UpstreamRow,
 }
 
 impl AppRow {
     fn read(self) -> Result<AppRecord, StoreError> {
-        let key_hash = self.key_hash.try_into().map_err(|_| damaged("key hash", "wrong length"))?;
+        let origin = match self.upstream.read()? {
+            Some(upstream) => Origin::Upstream(Box::new(upstream)),
+            None => Origin::App(AppKeys {
+                key_hash: self.key_hash.try_into().map_err(|_| damaged("key hash", "wrong length"))?,
+                signing: std::iter::once(self.signing).chain(self.signing_old).collect(),
+            }),
+        };
         Ok(AppRecord {
             package: parsed("package name", &self.package)?,
             details: json("app", &self.details)?,
             owner: self.owner,
-            key_hash,
-            signing: std::iter::once(self.signing).chain(self.signing_old).collect(),
+            origin,
             assistant: self.assistant,
             tools_version: unsigned(self.tools_version),
             tool_count: unsigned(self.tool_count),
@@ -52,8 +60,10 @@ impl AppRow {
 macro_rules! select_apps {
     ($rest:literal) => {
         concat!(
-            "SELECT a.*, COALESCE(s.tool_count, 0) AS tool_count FROM apps a LEFT JOIN tool_sets s",
-            " ON s.package = a.package AND s.version = a.tools_version ",
+            "SELECT a.*, COALESCE(s.tool_count, 0) AS tool_count, u.details AS up_details, u.sealed AS up_sealed,",
+            " u.managed AS up_managed, u.disabled AS up_disabled FROM apps a LEFT JOIN tool_sets s",
+            " ON s.package = a.package AND s.version = a.tools_version",
+            " LEFT JOIN upstreams u ON u.package = a.package ",
             $rest
         )
     };
@@ -67,7 +77,9 @@ impl Apps for SqliteStore {
     }
 
     async fn list(&self, owner: Option<&str>) -> Result<Vec<AppRecord>, StoreError> {
-        let sql = select_apps!("WHERE ?1 IS NULL OR a.owner = ?1 ORDER BY a.package LIMIT ?2");
+        let sql = select_apps!(
+            "WHERE a.source = 'app' AND (?1 IS NULL OR a.owner = ?1) ORDER BY a.package LIMIT ?2"
+        );
         let query = sqlx::query_as::<_, AppRow>(sql).bind(owner).bind(MAX_APPS);
         query.fetch_all(&self.read).await.map_err(failed)?.into_iter().map(AppRow::read).collect()
     }

@@ -95,7 +95,7 @@ impl CallRow {
 }
 
 fn read_source(text: &str) -> Result<SourceKind, StoreError> {
-    [SourceKind::App].into_iter().find(|kind| kind.as_str() == text).ok_or_else(|| damaged("source", text))
+    SourceKind::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or_else(|| damaged("source", text))
 }
 
 fn read_door(text: &str) -> Result<Door, StoreError> {

@@ -57,6 +57,13 @@ impl Installs for SqliteStore {
             .execute(&mut *tx)
             .await
             .map_err(failed)?;
+        for sql in [
+            "DELETE FROM upstream_tokens WHERE user = ? AND package = ?",
+            "DELETE FROM offers WHERE user = ? AND package = ?",
+        ] {
+            let forget = sqlx::query(sql).bind(user.as_str()).bind(package.as_str());
+            forget.execute(&mut *tx).await.map_err(failed)?;
+        }
         tx.commit().await.map_err(failed)?;
         Ok(gone)
     }

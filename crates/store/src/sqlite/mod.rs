@@ -14,6 +14,7 @@ mod ledger;
 mod rows;
 mod runs;
 mod settings;
+mod upstreams;
 
 use std::{path::PathBuf, time::Duration};
 

@@ -1,6 +1,6 @@
 //! Apps and their tools.
 
-use toolyard_core::ports::AppChange;
+use toolyard_core::ports::{AppChange, AppKeys};
 use toolyard_protocol::app::AppDetails;
 
 use super::{Store, at, package, record, set};
@@ -13,7 +13,8 @@ pub async fn apps_are_created_whole_or_not_at_all(store: &impl Store) {
 
     let app = store.find(&package("com.a")).await.unwrap().unwrap();
     assert_eq!((app.owner.as_str(), app.tools_version, app.tool_count), ("ada", 1, 2));
-    assert_eq!((app.key_hash, app.signing.clone(), app.assistant), ([7; 32], vec![vec![1, 2, 3]], false));
+    let keys = AppKeys { key_hash: [7; 32], signing: vec![vec![1, 2, 3]] };
+    assert_eq!((app.keys(), app.assistant), (Some(&keys), false));
     assert_eq!((app.details.name.as_str(), app.created_at), ("COM.A", at(0)));
     assert_eq!(store.version(&package("com.a"), 1).await.unwrap().unwrap().tools.len(), 2);
 
@@ -34,8 +35,9 @@ pub async fn apps_are_created_whole_or_not_at_all(store: &impl Store) {
         assert!(!store.change(&package("com.none"), change, at(5)).await.unwrap());
     }
     let app = store.find(&package("com.a")).await.unwrap().unwrap();
-    assert_eq!((app.details.name.as_str(), app.key_hash, app.assistant), ("New", [9; 32], true));
-    assert_eq!((app.signing, app.updated_at), (vec![vec![4], vec![1]], at(5)));
+    let keys = AppKeys { key_hash: [9; 32], signing: vec![vec![4], vec![1]] };
+    assert_eq!((app.details.name.as_str(), app.keys(), app.assistant), ("New", Some(&keys), true));
+    assert_eq!(app.updated_at, at(5));
 
     assert!(store.remove(&package("com.a")).await.unwrap());
     assert!(!store.remove(&package("com.a")).await.unwrap());

@@ -3,26 +3,54 @@
 mod apps;
 mod keys;
 mod ledger;
+mod upstreams;
 mod users;
 
 pub use apps::{apps_are_created_whole_or_not_at_all, definitions_are_versions_and_a_pointer, publish_one};
 pub use keys::{keys_bind_one_call, keys_expire};
 pub use ledger::{calls_are_recorded_and_found, queue_some_calls, usage_is_counted};
+pub use upstreams::upstreams_are_packages_and_keep_their_last_offer;
 pub use users::{
     app_data_is_bounded_and_goes_with_the_install, installs_and_grants, runs_devices_and_switches,
 };
 
 use toolyard_core::ports::{
-    AppData, Apps, CallLog, Definitions, Devices, Installs, Ledger, NewRecord, Runs, Settings, StoredSet,
+    AppData, Apps, CallLog, Definitions, Devices, Installs, Ledger, NewRecord, Offers, Runs, Settings,
+    StoredSet, UpstreamTokens, Upstreams,
 };
 use toolyard_protocol::{PackageName, app::AppDetails};
 
 /// A store that implements every port.
 pub trait Store:
-    Apps + Definitions + Installs + Settings + Devices + AppData + Runs + Ledger + CallLog
+    Apps
+    + Definitions
+    + Installs
+    + Settings
+    + Devices
+    + AppData
+    + Runs
+    + Ledger
+    + CallLog
+    + Upstreams
+    + Offers
+    + UpstreamTokens
 {
 }
-impl<S: Apps + Definitions + Installs + Settings + Devices + AppData + Runs + Ledger + CallLog> Store for S {}
+impl<S> Store for S where
+    S: Apps
+        + Definitions
+        + Installs
+        + Settings
+        + Devices
+        + AppData
+        + Runs
+        + Ledger
+        + CallLog
+        + Upstreams
+        + Offers
+        + UpstreamTokens
+{
+}
 
 pub(crate) fn at(seconds: i64) -> jiff::Timestamp {
     jiff::Timestamp::from_second(1_700_000_000 + seconds).unwrap()

@@ -1,0 +1,115 @@
+//! Prompts, resources and resource templates: what a package brings beside tools.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+use toolyard_protocol::{
+    Alias, LocalName, ToolName,
+    mcp::{meta, uri},
+    raw::{RawFields, to_raw},
+};
+
+use super::tool::AppHead;
+
+/// Largest definition of one item, in bytes of JSON.
+const MAX_ITEM_BYTES: usize = 64 * 1024;
+
+/// A list of the MCP door.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ListKind {
+    /// `tools/list`
+    Tools,
+    /// `prompts/list`
+    Prompts,
+    /// `resources/list`
+    Resources,
+    /// `resources/templates/list`
+    Templates,
+}
+
+impl ListKind {
+    /// Every list.
+    pub const ALL: [Self; 4] = [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
+
+    /// The member of the result that holds the list.
+    pub const fn member(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources => "resources",
+            Self::Templates => "resourceTemplates",
+        }
+    }
+}
+
+/// One prompt, resource or template.
+#[derive(Debug)]
+pub struct Item {
+    /// As it is listed: an alias, or a mapped URI.
+    pub name: Arc<str>,
+    /// A prompt's canonical name.
+    pub canonical: Option<ToolName>,
+    /// As its source knows it.
+    pub remote: Arc<str>,
+    /// Whose it is.
+    pub app: Arc<AppHead>,
+    /// The definition as it is listed.
+    pub listed: Bytes,
+}
+
+impl Item {
+    /// Reads a prompt, or says why it cannot be used.
+    pub(crate) fn prompt(app: &Arc<AppHead>, raw: &RawValue) -> Result<Self, String> {
+        let (mut fields, remote) = read(raw, "name")?;
+        let local: LocalName = remote.parse().map_err(|error| format!("{error}"))?;
+        let canonical = ToolName::new(app.package(), &local);
+        let alias: Alias = canonical.alias();
+        fields.set("name", to_raw(&alias));
+        let mut about: RawFields = fields.read("_meta").and_then(Result::ok).unwrap_or_default();
+        about.set(meta::CANONICAL_NAME, to_raw(&canonical));
+        fields.set("_meta", about.to_raw());
+        Ok(Self::new(app, alias.as_str(), Some(canonical), remote, &fields))
+    }
+
+    /// Reads a resource, or says why it cannot be used.
+    pub(crate) fn resource(app: &Arc<AppHead>, raw: &RawValue) -> Result<Self, String> {
+        Self::under_uri(app, raw, "uri")
+    }
+
+    /// Reads a template, or says why it cannot be used.
+    pub(crate) fn template(app: &Arc<AppHead>, raw: &RawValue) -> Result<Self, String> {
+        Self::under_uri(app, raw, "uriTemplate")
+    }
+
+    fn under_uri(app: &Arc<AppHead>, raw: &RawValue, member: &str) -> Result<Self, String> {
+        let (mut fields, remote) = read(raw, member)?;
+        let mapped = uri::mapped(app.package(), &remote)
+            .ok_or_else(|| format!("`{member}`: expected a URI that begins with a scheme"))?;
+        fields.set(member, to_raw(&mapped));
+        Ok(Self::new(app, &mapped, None, remote, &fields))
+    }
+
+    fn new(
+        app: &Arc<AppHead>,
+        name: &str,
+        canonical: Option<ToolName>,
+        remote: String,
+        fields: &RawFields,
+    ) -> Self {
+        let listed = Bytes::from(String::from(Box::<str>::from(fields.to_raw())));
+        Self { name: name.into(), canonical, remote: remote.into(), app: app.clone(), listed }
+    }
+}
+
+fn read(raw: &RawValue, member: &str) -> Result<(RawFields, String), String> {
+    if raw.get().len() > MAX_ITEM_BYTES {
+        return Err(format!("larger than {MAX_ITEM_BYTES} bytes"));
+    }
+    let fields: RawFields = serde_json::from_str(raw.get()).map_err(|_| "expected an object".to_owned())?;
+    let name = match fields.read::<String>(member) {
+        Some(Ok(name)) if !name.is_empty() => name,
+        _ => return Err(format!("`{member}`: expected a text")),
+    };
+    Ok((fields, name))
+}

@@ -1,0 +1,163 @@
+//! Lists of the MCP door, page by page. A page is the bytes of a whole result, prepared once for each view.
+
+use std::{
+    hash::{DefaultHasher, Hasher as _},
+    sync::OnceLock,
+};
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use bytes::Bytes;
+use toolyard_protocol::raw::to_raw;
+
+use super::item::ListKind;
+
+/// How long a client may keep a page without asking again, in milliseconds. Changes are told earlier.
+pub const LIST_TTL_MS: u64 = 60_000;
+/// Longest cursor that is read.
+const MAX_CURSOR_CHARS: usize = 4_096;
+
+/// A cursor that is none of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a cursor of this list; begin again without one")]
+pub struct BadCursor;
+
+/// The prepared pages of one list.
+#[derive(Debug, Default)]
+pub(crate) struct Pages {
+    pages: OnceLock<Vec<OnceLock<Bytes>>>,
+    fingerprint: OnceLock<u64>,
+}
+
+/// One thing of a list: its name and its bytes.
+pub(crate) type Listed<'a> = (&'a str, &'a Bytes);
+
+impl Pages {
+    /// The page that begins at `start`, prepared where it is one of the regular ones.
+    pub(crate) fn get(&self, kind: ListKind, all: &[Listed<'_>], start: usize, size: usize) -> Bytes {
+        if !start.is_multiple_of(size) {
+            return page(kind, all, start, size);
+        }
+        let places = self
+            .pages
+            .get_or_init(|| (0..all.len().div_ceil(size).max(1)).map(|_| OnceLock::new()).collect());
+        match places.get(start / size) {
+            Some(place) => place.get_or_init(|| page(kind, all, start, size)).clone(),
+            None => page(kind, all, start, size),
+        }
+    }
+
+    /// The first page, where it is prepared: what nearly everybody asks for.
+    pub(crate) fn first(&self) -> Option<Bytes> {
+        self.pages.get()?.first()?.get().cloned()
+    }
+
+    /// Another number whenever the list is another.
+    pub(crate) fn fingerprint<'a>(&self, all: impl Iterator<Item = Listed<'a>>) -> u64 {
+        *self.fingerprint.get_or_init(|| fingerprint(all))
+    }
+}
+
+pub(crate) fn fingerprint<'a>(all: impl Iterator<Item = Listed<'a>>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for (_, bytes) in all {
+        hasher.write(bytes);
+        hasher.write_u8(0);
+    }
+    hasher.finish()
+}
+
+/// The whole result of one page, for clients of both eras.
+pub(crate) fn page(kind: ListKind, all: &[Listed<'_>], start: usize, size: usize) -> Bytes {
+    let end = start.saturating_add(size).min(all.len());
+    let items = all.get(start..end).unwrap_or_default();
+    let length: usize = items.iter().map(|(_, bytes)| bytes.len() + 1).sum();
+    let mut body = Vec::with_capacity(length + 256);
+    body.extend_from_slice(format!("{{\"{}\":[", kind.member()).as_bytes());
+    for (index, (_, bytes)) in items.iter().enumerate() {
+        if index > 0 {
+            body.push(b',');
+        }
+        body.extend_from_slice(bytes);
+    }
+    body.push(b']');
+    if let (true, Some((name, _))) = (end < all.len(), items.last()) {
+        body.extend_from_slice(b",\"nextCursor\":");
+        body.extend_from_slice(to_raw(&cursor(end, name)).get().as_bytes());
+    }
+    let tail = format!(",\"ttlMs\":{LIST_TTL_MS},\"cacheScope\":\"private\",\"resultType\":\"complete\"}}");
+    body.extend_from_slice(tail.as_bytes());
+    body.into()
+}
+
+/// Where the next page begins: after this name, or, where it is gone, at this place. So a list may change while
+/// somebody pages through it.
+fn cursor(place: usize, name: &str) -> String {
+    URL_SAFE_NO_PAD.encode(format!("{place}:{name}"))
+}
+
+/// The place that a cursor means in the list as it is now.
+pub(crate) fn place_of(cursor: &str, all: &[Listed<'_>]) -> Result<usize, BadCursor> {
+    if cursor.len() > MAX_CURSOR_CHARS {
+        return Err(BadCursor);
+    }
+    let text = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let text = text.ok_or(BadCursor)?;
+    let (place, name) = text.split_once(':').ok_or(BadCursor)?;
+    let place: usize = place.parse().map_err(|_| BadCursor)?;
+    // Most lists do not change between two pages.
+    let before = place.checked_sub(1).and_then(|before| all.get(before));
+    if before.is_some_and(|(found, _)| *found == name) {
+        return Ok(place);
+    }
+    let found = all.iter().position(|(found, _)| *found == name);
+    Ok(found.map_or(place.saturating_sub(1).min(all.len()), |index| index + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(names: &[&'static str]) -> Vec<(&'static str, Bytes)> {
+        names.iter().map(|name| (*name, Bytes::from(format!("\"{name}\"")))).collect()
+    }
+
+    fn text(list: &[(&'static str, Bytes)], start: usize, size: usize) -> String {
+        let all: Vec<Listed<'_>> = list.iter().map(|(name, bytes)| (*name, bytes)).collect();
+        String::from_utf8(page(ListKind::Tools, &all, start, size).to_vec()).unwrap()
+    }
+
+    fn place(cursor: &str, names: &[&'static str]) -> Result<usize, BadCursor> {
+        let list = list(names);
+        let all: Vec<Listed<'_>> = list.iter().map(|(name, bytes)| (*name, bytes)).collect();
+        place_of(cursor, &all)
+    }
+
+    #[test]
+    fn pages_end_where_the_list_ends() {
+        let list = list(&["a", "b", "c"]);
+        let first = text(&list, 0, 2);
+        assert!(first.starts_with(r#"{"tools":["a","b"],"nextCursor":"#), "{first}");
+        assert!(text(&list, 2, 2).starts_with(r#"{"tools":["c"],"ttlMs"#));
+        assert!(text(&list, 9, 2).starts_with(r#"{"tools":[],"ttlMs"#));
+        assert!(text(&[], 0, 2).ends_with(r#""cacheScope":"private","resultType":"complete"}"#));
+    }
+
+    #[test]
+    fn a_cursor_survives_changes() {
+        let after_b = cursor(2, "b");
+        assert_eq!(place(&after_b, &["a", "b", "c"]), Ok(2));
+        assert_eq!(place(&after_b, &["x", "a", "b", "c"]), Ok(3));
+        assert_eq!(place(&after_b, &["b", "c"]), Ok(1));
+        // Gone: whoever stands at its place now was not told of.
+        assert_eq!(place(&after_b, &["a", "c"]), Ok(1));
+        assert_eq!(place(&after_b, &[]), Ok(0));
+    }
+
+    #[test]
+    fn what_is_no_cursor_is_refused() {
+        let long = "a".repeat(MAX_CURSOR_CHARS + 1);
+        for bad in ["", "%", "YQ", &URL_SAFE_NO_PAD.encode("x:y"), &long] {
+            assert_eq!(place(bad, &["a"]), Err(BadCursor), "{bad}");
+        }
+    }
+}

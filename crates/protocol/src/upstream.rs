@@ -1,0 +1,306 @@
+//! An MCP server in the world that brings tools, as the operator describes it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    device::HardwareRequirement,
+    name::{InvalidName, PackageName},
+    problem::Problem,
+    tool::Category,
+};
+
+/// Package of the upstream with an id: `mcp.` and the id.
+const PREFIX: &str = "mcp.";
+/// Longest id.
+pub const MAX_ID_CHARS: usize = 40;
+/// Most arguments, variables, headers, patterns or renames of one upstream.
+pub const MAX_LIST: usize = 64;
+/// Longest of their texts, in bytes.
+pub const MAX_TEXT_BYTES: usize = 4 * 1024;
+
+/// The package of an upstream: `github` is `mcp.github`.
+pub fn package_of(id: &str) -> Result<PackageName, InvalidName> {
+    let fits = !id.is_empty()
+        && id.len() <= MAX_ID_CHARS
+        && id.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+        && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b));
+    let name = format!("{PREFIX}{id}");
+    if fits { name.parse() } else { Err(InvalidName::Package(crate::name::shown(&name))) }
+}
+
+/// The id of an upstream's package.
+pub fn id_of(package: &PackageName) -> &str {
+    package.as_str().strip_prefix(PREFIX).unwrap_or(package.as_str())
+}
+
+/// How an upstream asks who is calling.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum UpstreamAuth {
+    /// By the headers that are given, if any: the same for all users.
+    #[default]
+    Headers,
+    /// By OAuth: each user authorizes for themselves.
+    OAuth,
+}
+
+/// What is said of an upstream. Either `url` or `command` names it. Values of `headers` and `env` may contain
+/// `${NAME}`, which stands for a variable of the server's environment.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct UpstreamDetails {
+    /// For people.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// For people.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// Streamable HTTP: where it answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Headers of every request.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// How it asks who is calling.
+    pub auth: UpstreamAuth,
+    /// OAuth: a client id that was registered by hand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    /// OAuth: its secret; may contain `${NAME}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_secret: Option<String>,
+    /// OAuth: what to ask for; where it is empty, what the upstream names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<String>,
+    /// stdio: the program. Only an operator may name one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// stdio: its arguments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// stdio: its environment; nothing else is inherited but `PATH` and `HOME`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// stdio: the folder it runs in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// stdio: a process for each user, not one for all.
+    pub per_user: bool,
+    /// Whether everybody has it without installing it.
+    pub for_all: bool,
+    /// Only tools, prompts and resources whose names match one of these; `*` and `?` stand for anything.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub include: Vec<String>,
+    /// None whose names match one of these.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<String>,
+    /// Other names for some tools.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub rename: BTreeMap<String, String>,
+    /// What kind of thing its tools do, where they do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub category: Option<Category>,
+    /// What its tools need of a device.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hardware_requirements: Vec<HardwareRequirement>,
+    /// Longest call, in milliseconds; within the bounds of the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_timeout_ms: Option<u64>,
+}
+
+/// How an upstream is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach<'a> {
+    /// Over HTTP.
+    Url(&'a str),
+    /// As a child process.
+    Command(&'a str),
+}
+
+impl UpstreamDetails {
+    /// How it is reached, where exactly one way is named.
+    pub fn reach(&self) -> Option<Reach<'_>> {
+        match (&self.url, &self.command) {
+            (Some(url), None) => Some(Reach::Url(url)),
+            (None, Some(command)) => Some(Reach::Command(command)),
+            _ => None,
+        }
+    }
+
+    /// Everything that is wrong with it, whoever says it.
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let mut problem = |path: &str, message: &str| problems.push(Problem::new(path, message));
+        match self.reach() {
+            None => problem("url", "expected either `url` or `command`"),
+            Some(Reach::Url(_)) if !self.args.is_empty() || !self.env.is_empty() || self.cwd.is_some() => {
+                problem("command", "`args`, `env` and `cwd` belong to a command");
+            }
+            Some(Reach::Command("")) => problem("command", "expected a program"),
+            Some(Reach::Command(_)) if !self.headers.is_empty() || self.auth == UpstreamAuth::OAuth => {
+                problem("headers", "`headers` and `auth` belong to a URL; a command takes `env`");
+            }
+            Some(_) => {}
+        }
+        if self.auth == UpstreamAuth::Headers && (self.client_id.is_some() || !self.scopes.is_empty()) {
+            problem("auth", "`clientId` and `scopes` need `\"auth\": \"oauth\"`");
+        }
+        let lists: [(&str, usize, &mut dyn Iterator<Item = &String>); 7] = [
+            ("headers", self.headers.len(), &mut self.headers.iter().flat_map(|(name, value)| [name, value])),
+            ("args", self.args.len(), &mut self.args.iter()),
+            ("env", self.env.len(), &mut self.env.iter().flat_map(|(name, value)| [name, value])),
+            ("scopes", self.scopes.len(), &mut self.scopes.iter()),
+            ("include", self.include.len(), &mut self.include.iter()),
+            ("exclude", self.exclude.len(), &mut self.exclude.iter()),
+            ("rename", self.rename.len(), &mut self.rename.iter().flat_map(|(name, value)| [name, value])),
+        ];
+        for (path, length, mut texts) in lists {
+            if length > MAX_LIST {
+                problem(path, &format!("{length} entries; at most {MAX_LIST}"));
+            }
+            if Iterator::any(&mut texts, |text| text.len() > MAX_TEXT_BYTES) {
+                problem(path, &format!("a text longer than {MAX_TEXT_BYTES} bytes"));
+            }
+        }
+        for (from, to) in &self.rename {
+            if to.parse::<crate::name::LocalName>().is_err() || to.contains(':') {
+                problems.push(Problem::new(format!("rename.{from}"), "not a tool name"));
+            }
+        }
+        problems
+    }
+
+    /// Whether it reads the server's environment or runs a program: only an operator may say that.
+    pub fn needs_operator(&self) -> bool {
+        let reads = |text: &String| text.contains("${");
+        self.command.is_some()
+            || self.for_all
+            || self.headers.values().any(reads)
+            || self.client_secret.as_ref().is_some_and(reads)
+    }
+}
+
+/// How an upstream is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum UpstreamState {
+    /// Not asked yet.
+    Unknown,
+    /// It answered last time.
+    Up,
+    /// It did not, or not well; its tools are listed as they were.
+    Down,
+    /// It wants to know who is calling.
+    NeedsAuthorization,
+    /// It left the configuration file.
+    Disabled,
+}
+
+/// How an upstream is doing, for whoever asks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UpstreamStatus {
+    /// In one word.
+    pub state: UpstreamState,
+    /// What went wrong last, while it is not well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// When its lists were read last, ISO 8601.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listed_at: Option<String>,
+    /// The revision of MCP that it speaks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+    /// How many tools, prompts, resources and templates it has.
+    pub tools: usize,
+    /// How many prompts.
+    pub prompts: usize,
+    /// How many resources.
+    pub resources: usize,
+    /// How many resource templates.
+    pub templates: usize,
+    /// What was set aside, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_aside: Vec<SetAside>,
+}
+
+/// Something of an upstream that cannot be used; the rest can.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SetAside {
+    /// Its name, or its place in the list where it has none: `tools[3]`.
+    pub name: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// An upstream as the API shows it. Values of headers and variables are hidden, unless they name the environment.
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UpstreamSummary {
+    /// Its id.
+    pub id: String,
+    /// The package of its tools.
+    pub package_name: PackageName,
+    /// What is said of it.
+    pub details: UpstreamDetails,
+    /// Who added it.
+    pub owner: String,
+    /// Whether it stands in the configuration file, and can only be changed there.
+    pub managed: bool,
+    /// How it is doing.
+    pub status: UpstreamStatus,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_become_packages_of_the_platform() {
+        let package = package_of("git-hub").unwrap();
+        assert_eq!((package.as_str(), id_of(&package)), ("mcp.git-hub", "git-hub"));
+        assert!(package.is_reserved());
+        for bad in ["", "Git", "a b", "-x", &"a".repeat(MAX_ID_CHARS + 1)] {
+            assert!(package_of(bad).is_err(), "{bad}");
+        }
+    }
+
+    fn problems(text: &str) -> String {
+        let details: UpstreamDetails = serde_json::from_str(text).unwrap();
+        details.problems().iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        assert_eq!(problems(r#"{"url":"https://x.example/mcp"}"#), "");
+        assert_eq!(problems(r#"{"command":"npx","args":["-y","x"],"env":{"K":"${K}"}}"#), "");
+        for (text, word) in [
+            ("{}", "either"),
+            (r#"{"url":"u","command":"c"}"#, "either"),
+            (r#"{"url":"u","args":["a"]}"#, "command"),
+            (r#"{"command":"c","headers":{"a":"b"}}"#, "env"),
+            (r#"{"command":""}"#, "program"),
+            (r#"{"url":"u","scopes":["a"]}"#, "oauth"),
+            (r#"{"url":"u","rename":{"a":"b c"}}"#, "rename.a"),
+        ] {
+            assert!(problems(text).contains(word), "{text}: {}", problems(text));
+        }
+        let many: Vec<String> = (0..=MAX_LIST).map(|n| n.to_string()).collect();
+        let details = UpstreamDetails { url: Some("u".into()), include: many, ..UpstreamDetails::default() };
+        assert_eq!(details.problems()[0].path, "include");
+        let long = vec!["x".repeat(MAX_TEXT_BYTES + 1)];
+        let details = UpstreamDetails { url: Some("u".into()), exclude: long, ..UpstreamDetails::default() };
+        assert_eq!(details.problems()[0].path, "exclude");
+    }
+
+    #[test]
+    fn what_reads_the_environment_or_runs_is_the_operators() {
+        let needs = |text: &str| serde_json::from_str::<UpstreamDetails>(text).unwrap().needs_operator();
+        assert!(!needs(r#"{"url":"u","headers":{"a":"b"}}"#));
+        assert!(needs(r#"{"url":"u","headers":{"a":"Bearer ${X}"}}"#));
+        assert!(needs(r#"{"command":"x"}"#) && needs(r#"{"url":"u","forAll":true}"#));
+        assert!(needs(r#"{"url":"u","auth":"oauth","clientSecret":"${X}"}"#));
+    }
+}

@@ -1,0 +1,71 @@
+//! Who we are and what we can do, in the words of both eras.
+
+use serde_json::{Value, json, value::RawValue};
+use toolyard_core::{CatalogView, catalog::LIST_TTL_MS};
+use toolyard_protocol::{
+    mcp::{Revision, RpcError, meta},
+    raw::{RawFields, to_raw},
+};
+
+use super::{
+    client::{Client, askable},
+    params::Params,
+};
+use crate::{auth::ActingFor, state::AppState};
+
+/// For the model: what this server is.
+const INSTRUCTIONS: &str = "Tools of this user's apps, devices and connected servers. A tool's name begins with the app \
+it belongs to. Tools may come and go with the user's apps and device; list them again when told so.";
+
+fn server_info() -> Value {
+    json!({ "name": "toolyard", "title": "Toolyard", "version": env!("CARGO_PKG_VERSION") })
+}
+
+/// What every user's server can do. The same for all: apps and upstreams come and go while a client is connected.
+fn capabilities() -> Value {
+    json!({
+        "tools": { "listChanged": true },
+        "prompts": { "listChanged": true },
+        "resources": { "listChanged": true, "subscribe": true },
+        "completions": {},
+        "logging": {},
+    })
+}
+
+/// `server/discover`
+pub(super) fn discover() -> Box<RawValue> {
+    let supported: Vec<&str> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();
+    to_raw(&json!({
+        "resultType": "complete",
+        "supportedVersions": supported,
+        "capabilities": capabilities(),
+        "instructions": INSTRUCTIONS,
+        "ttlMs": LIST_TTL_MS,
+        "cacheScope": "private",
+        "_meta": { meta::SERVER_INFO: server_info() },
+    }))
+}
+
+/// `initialize`: the client that it opens, and the answer.
+pub(super) fn initialize(who: ActingFor, params: &Params) -> Result<(Client, Box<RawValue>), RpcError> {
+    let wished: String = params.need("protocolVersion")?;
+    let declared: RawFields = params.get("capabilities")?.unwrap_or_default();
+    let revision = wished.parse().ok().filter(|revision: &Revision| !revision.is_modern());
+    let revision = revision.unwrap_or(Revision::NEWEST_HANDSHAKE);
+    let answer = to_raw(&json!({
+        "protocolVersion": revision.as_str(),
+        "capabilities": capabilities(),
+        "serverInfo": server_info(),
+        "instructions": INSTRUCTIONS,
+    }));
+    let client = Client { who, revision, declared: askable(&declared), log_level: None, session: None };
+    Ok((client, answer))
+}
+
+/// What the client can see.
+pub(super) async fn view(state: &AppState, who: &ActingFor) -> Result<CatalogView, RpcError> {
+    state.catalog.view(&who.user, who.scope.clone()).await.map_err(|error| {
+        tracing::error!(%error, "the store failed under a request");
+        RpcError::internal()
+    })
+}

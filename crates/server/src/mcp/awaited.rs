@@ -1,0 +1,105 @@
+//! What a tool needs to go on after it asked back travels through the client, sealed: for this user, this request, and a
+//! short time.
+
+use std::sync::Arc;
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, value::RawValue};
+use toolyard_core::{
+    executor::{Awaited, Input},
+    ports::{Secrets, digest_of},
+};
+use toolyard_protocol::{
+    UserId,
+    mcp::{INPUT_REQUIRED, RpcError},
+    raw::{RawFields, to_raw},
+};
+
+use super::params::Params;
+
+/// How long a client may take to come back.
+const LIFETIME_S: i64 = 15 * 60;
+/// Longest state that is read.
+const MAX_STATE_CHARS: usize = 256 * 1024;
+
+/// Which request a state belongs to.
+pub(super) struct Of<'a> {
+    pub(super) user: &'a UserId,
+    pub(super) method: &'a str,
+    pub(super) name: &'a str,
+    pub(super) arguments: Option<&'a RawValue>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct State {
+    user: String,
+    request: String,
+    until: i64,
+    inner: Arc<str>,
+}
+
+impl Of<'_> {
+    fn digest(&self) -> String {
+        let arguments: Value =
+            self.arguments.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or(Value::Null);
+        hex::encode(digest_of(&format!("{} {}", self.method, self.name), &arguments))
+    }
+
+    /// The result that asks the client back.
+    pub(super) fn result(&self, awaited: &Awaited, now: Timestamp, secrets: &dyn Secrets) -> Box<RawValue> {
+        let mut result = RawFields::default();
+        if let Some(inner) = &awaited.state {
+            let state = State {
+                user: self.user.as_str().to_owned(),
+                request: self.digest(),
+                until: now.as_second() + LIFETIME_S,
+                inner: inner.clone(),
+            };
+            let sealed = URL_SAFE_NO_PAD.encode(secrets.seal(to_raw(&state).get()));
+            result.set("requestState", to_raw(&sealed));
+        }
+        if let Some(requests) = &awaited.requests {
+            result.set("inputRequests", (**requests).to_owned());
+        }
+        result.set("resultType", to_raw(INPUT_REQUIRED));
+        result.to_raw()
+    }
+
+    /// What the client brings back, if anything.
+    pub(super) fn input(
+        &self,
+        params: &Params,
+        now: Timestamp,
+        secrets: &dyn Secrets,
+    ) -> Result<Option<Input>, RpcError> {
+        let responses = params.raw("inputResponses");
+        if responses.is_some_and(|raw| !raw.get().starts_with('{')) {
+            return Err(RpcError::params("params.inputResponses: expected an object"));
+        }
+        let state =
+            params.get::<String>("requestState")?.map(|text| self.open(&text, now, secrets)).transpose()?;
+        if responses.is_none() && state.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Input { responses: responses.map(|raw| raw.to_owned().into()), state }))
+    }
+
+    fn open(&self, text: &str, now: Timestamp, secrets: &dyn Secrets) -> Result<Arc<str>, RpcError> {
+        let refused =
+            |why: &str| RpcError::params(format!("params.requestState: {why}; begin again without it"));
+        let sealed = Some(text).filter(|text| text.len() <= MAX_STATE_CHARS);
+        let sealed = sealed.and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
+        let opened = sealed.and_then(|sealed| secrets.open(&sealed).ok());
+        let state: Option<State> = opened.and_then(|plain| serde_json::from_str(&plain).ok());
+        let state = state.ok_or_else(|| refused("not one of this server"))?;
+        if state.user != self.user.as_str() || state.request != self.digest() {
+            return Err(refused("it belongs to another request"));
+        }
+        if state.until <= now.as_second() {
+            return Err(refused("it is too old"));
+        }
+        Ok(state.inner)
+    }
+}

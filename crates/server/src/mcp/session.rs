@@ -1,0 +1,201 @@
+//! Sessions of the handshake revisions. The id carries everything and is signed, so that it needs no memory, survives
+//! restarts, and is good on every node; what is kept here may be lost.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use dashmap::DashMap;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use sha2::Sha256;
+use tokio_util::sync::CancellationToken;
+use toolyard_core::ports::{Ids, Secrets};
+use toolyard_protocol::mcp::Revision;
+
+use super::client::Client;
+use crate::auth::ActingFor;
+
+/// Longest session id that is looked at.
+const MAX_ID_CHARS: usize = 8 * 1024;
+/// Most sessions of which something is kept; more forget the oldest kind of it first.
+const MAX_KEPT: usize = 20_000;
+/// Most resources that one session subscribes to.
+pub(super) const MAX_SUBSCRIPTIONS: usize = 256;
+
+/// What a session id says.
+#[derive(Serialize, Deserialize)]
+struct Claims {
+    /// Whose.
+    user: String,
+    /// Who opened it.
+    by: String,
+    revision: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    declared: Option<Box<RawValue>>,
+    /// Until when, in seconds.
+    until: i64,
+    /// Tells sessions apart.
+    nonce: String,
+}
+
+/// What is kept of a session while it is used.
+#[derive(Default)]
+struct Kept {
+    ended: bool,
+    until: i64,
+    log_level: Option<Arc<str>>,
+    subscriptions: HashSet<String>,
+    under_way: Vec<(Box<str>, CancellationToken)>,
+}
+
+/// Opens and reads sessions, and keeps the little that has to be remembered.
+pub(crate) struct SessionBook {
+    keys: Vec<[u8; 32]>,
+    days: i64,
+    kept: DashMap<Arc<str>, Mutex<Kept>>,
+}
+
+impl SessionBook {
+    pub(crate) fn new(secrets: &dyn Secrets, days: u32) -> Self {
+        Self { keys: secrets.derive("mcp-session"), days: days.into(), kept: DashMap::new() }
+    }
+
+    /// A new session's id.
+    pub(super) fn open(&self, client: &Client, now: Timestamp, ids: &dyn Ids) -> String {
+        let mut nonce = [0; 12];
+        ids.fill(&mut nonce);
+        let claims = Claims {
+            user: client.who.user.as_str().to_owned(),
+            by: client.who.caller.to_string(),
+            revision: client.revision.as_str().to_owned(),
+            declared: client.declared.as_deref().map(RawValue::to_owned),
+            until: now.as_second() + self.days * 24 * 60 * 60,
+            nonce: hex::encode(nonce),
+        };
+        let body = URL_SAFE_NO_PAD.encode(toolyard_protocol::raw::to_raw(&claims).get());
+        let key = self.keys.first().copied().unwrap_or_default();
+        let signature = URL_SAFE_NO_PAD.encode(sign(&key, &body).finalize().into_bytes());
+        format!("{body}.{signature}")
+    }
+
+    /// The client of a session, if it is one of ours, of this caller, and not over.
+    pub(super) fn client(&self, id: &str, who: ActingFor, now: Timestamp) -> Option<Client> {
+        let (body, signature) = Some(id).filter(|id| id.len() <= MAX_ID_CHARS)?.split_once('.')?;
+        let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
+        let signed = self.keys.iter().any(|key| sign(key, body).verify_slice(&signature).is_ok());
+        let claims: Claims =
+            signed.then(|| serde_json::from_slice(&URL_SAFE_NO_PAD.decode(body).ok()?).ok()).flatten()?;
+        // Possession of an id is no credential: it must be the same one who opened it.
+        let same = claims.user == who.user.as_str() && claims.by == who.caller.to_string();
+        let revision: Revision = claims.revision.parse().ok()?;
+        if !same || claims.until <= now.as_second() || revision.is_modern() {
+            return None;
+        }
+        let session: Arc<str> = claims.nonce.into();
+        let (ended, log_level) =
+            self.look(&session, |kept| (kept.ended, kept.log_level.clone())).unwrap_or((false, None));
+        (!ended).then(|| Client {
+            who,
+            revision,
+            declared: claims.declared.map(Into::into),
+            log_level,
+            session: Some(session),
+        })
+    }
+
+    /// Ends a session. Remembered until it would have ended by itself.
+    pub(super) fn end(&self, session: &Arc<str>, now: Timestamp) {
+        let until = now.as_second() + self.days * 24 * 60 * 60;
+        self.keep(session, |kept| {
+            (kept.ended, kept.until) = (true, until);
+            for (_, call) in kept.under_way.drain(..) {
+                call.cancel();
+            }
+        });
+    }
+
+    /// The level of log lines that the session wants.
+    pub(super) fn level(&self, session: &Arc<str>) -> Option<Arc<str>> {
+        self.look(session, |kept| kept.log_level.clone()).flatten()
+    }
+
+    pub(super) fn set_level(&self, session: &Arc<str>, level: Arc<str>) {
+        self.keep(session, |kept| kept.log_level = Some(level));
+    }
+
+    /// Adds a subscription. False where there are too many.
+    pub(super) fn subscribe(&self, session: &Arc<str>, uri: &str) -> bool {
+        self.keep(session, |kept| {
+            let room = kept.subscriptions.len() < MAX_SUBSCRIPTIONS || kept.subscriptions.contains(uri);
+            if room {
+                kept.subscriptions.insert(uri.to_owned());
+            }
+            room
+        })
+        .unwrap_or(false)
+    }
+
+    pub(super) fn unsubscribe(&self, session: &Arc<str>, uri: &str) {
+        self.look(session, |kept| kept.subscriptions.remove(uri));
+    }
+
+    pub(super) fn is_subscribed(&self, session: &Arc<str>, uri: &str) -> bool {
+        self.look(session, |kept| kept.subscriptions.contains(uri)).unwrap_or(false)
+    }
+
+    /// Remembers a request under way, so that a notification can cancel it.
+    pub(super) fn begin(&self, session: &Arc<str>, id: &RawValue) -> CancellationToken {
+        let cancel = CancellationToken::new();
+        self.keep(session, |kept| kept.under_way.push((id.get().into(), cancel.clone())));
+        cancel
+    }
+
+    /// The request is over.
+    pub(super) fn finish(&self, session: &Arc<str>, id: &RawValue) {
+        self.look(session, |kept| kept.under_way.retain(|(known, _)| **known != *id.get()));
+    }
+
+    /// The client wants no answer to that request any more.
+    pub(super) fn cancel(&self, session: &Arc<str>, id: &RawValue) {
+        self.look(session, |kept| {
+            kept.under_way
+                .iter()
+                .filter(|(known, _)| **known == *id.get())
+                .for_each(|(_, call)| call.cancel());
+        });
+    }
+
+    /// Forgets what is over, and everything where there is too much of it.
+    pub(super) fn tidy(&self, now: Timestamp) {
+        let crowded = self.kept.len() > MAX_KEPT;
+        self.kept.retain(|_, kept| {
+            let kept = kept.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let ended = kept.ended && kept.until > now.as_second();
+            let used = !kept.subscriptions.is_empty() || kept.log_level.is_some();
+            ended || !kept.under_way.is_empty() || (used && !crowded)
+        });
+    }
+
+    fn look<T>(&self, session: &Arc<str>, with: impl FnOnce(&mut Kept) -> T) -> Option<T> {
+        let kept = self.kept.get(session)?;
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(with(&mut kept))
+    }
+
+    fn keep<T>(&self, session: &Arc<str>, with: impl FnOnce(&mut Kept) -> T) -> Option<T> {
+        self.kept.entry(session.clone()).or_default();
+        self.look(session, with)
+    }
+}
+
+fn sign(key: &[u8; 32], body: &str) -> Hmac<Sha256> {
+    #[expect(clippy::expect_used, reason = "HMAC is defined for keys of every length")]
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes any key");
+    mac.update(body.as_bytes());
+    mac
+}

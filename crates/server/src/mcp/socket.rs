@@ -1,0 +1,92 @@
+//! `/mcp/ws`: the same server over a WebSocket, one message a text frame, subprotocol `mcp`.
+
+use ::http::HeaderMap;
+use axum::{
+    extract::{Query, State, WebSocketUpgrade, ws::WebSocket},
+    response::Response,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{metadata, peer::Peer};
+use crate::{
+    auth::{self, ActingFor, Refusal},
+    error::Failure,
+    rest::{Answer, ok},
+    state::AppState,
+    ws::pump::{Incoming, Pump, bounded},
+};
+
+/// The subprotocol.
+const SUBPROTOCOL: &str = "mcp";
+
+#[derive(Deserialize)]
+pub(super) struct SocketQuery {
+    ticket: Option<String>,
+}
+
+/// A ticket for a browser.
+#[derive(Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Ticket {
+    /// Give it as `?ticket=`; it opens one socket.
+    ticket: String,
+    /// How many seconds it is good.
+    expires_in: u64,
+}
+
+pub(super) async fn ticket(State(state): State<AppState>, who: ActingFor) -> Answer {
+    let ticket = state.mcp.tickets.give(who, state.clock.now(), &*state.ids);
+    let ticket =
+        ticket.ok_or_else(|| Failure::unavailable("too many tickets are about; try again shortly"))?;
+    ok(&Ticket { ticket, expires_in: state.mcp.tickets.lifetime_s() })
+}
+
+pub(super) async fn upgrade(
+    State(state): State<AppState>,
+    Query(query): Query<SocketQuery>,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let who = match &query.ticket {
+        Some(ticket) => state.mcp.tickets.take(ticket, state.clock.now()).ok_or_else(|| {
+            Failure::from(Refusal::BadCredential("the ticket was used, or is too old".to_owned()))
+        }),
+        None => auth::acting_over_mcp(&state, &headers).await,
+    };
+    match who {
+        Ok(who) => {
+            let tasks = state.lifecycle.tasks.clone();
+            let upgrade = bounded(upgrade, &state).protocols([SUBPROTOCOL]);
+            upgrade.on_upgrade(move |socket| tasks.track_future(run(state, who, socket)))
+        }
+        Err(failure) => metadata::challenge(&state, failure),
+    }
+}
+
+async fn run(state: AppState, who: ActingFor, socket: WebSocket) {
+    let user = who.user.clone();
+    let (mut peer, messages) = Peer::new(state.clone(), who);
+    let mut pump = Pump::new(socket, messages, &state);
+    let over = peer.over();
+    loop {
+        let message = tokio::select! {
+            message = pump.next() => message,
+            () = state.lifecycle.stopping.cancelled() => {
+                return pump.finish(1001, "the server stops").await;
+            }
+            () = over.cancelled() => return pump.refuse(None, 1011, "too slow").await,
+        };
+        match message {
+            // An open socket is a sign of life of its user.
+            Some(Incoming::Text(text)) => {
+                state.sessions.keep_alive(&user);
+                peer.receive(text.as_bytes()).await;
+            }
+            Some(Incoming::Pong) => drop(state.sessions.keep_alive(&user)),
+            Some(Incoming::Binary(_)) => {
+                return pump.refuse(None, 1003, "expected text").await;
+            }
+            None => return,
+        }
+    }
+}

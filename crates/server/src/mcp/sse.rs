@@ -1,0 +1,162 @@
+//! Answers over HTTP: JSON, or an event stream where something is said before the answer.
+
+use std::{convert::Infallible, pin::Pin, time::Duration};
+
+use axum::{
+    body::Body,
+    response::{IntoResponse as _, Response},
+};
+use bytes::Bytes;
+use http::{HeaderValue, StatusCode, header};
+use serde_json::value::RawValue;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep_until},
+};
+use toolyard_protocol::mcp::{RpcError, message};
+
+use super::{answer::Answer, listen::Stream};
+use crate::state::AppState;
+
+/// How often a silent stream says that it is alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Messages that wait for a slow client before the answer.
+pub(super) const OUT_QUEUE: usize = 64;
+
+/// The work on one request.
+pub(super) type Work = Pin<Box<dyn Future<Output = Result<Answer, RpcError>> + Send>>;
+
+/// One request being answered. Dropping it drops the work: that is how a client cancels.
+pub(super) struct Exchange {
+    pub(super) id: Box<RawValue>,
+    pub(super) work: Work,
+    pub(super) said: mpsc::Receiver<String>,
+    pub(super) modern: bool,
+}
+
+impl Exchange {
+    /// JSON where nothing is said before the answer, else a stream.
+    pub(super) async fn respond(mut self) -> Response {
+        tokio::select! {
+            biased;
+            Some(first) = self.said.recv() => self.stream(first),
+            outcome = &mut self.work => self.json(outcome),
+        }
+    }
+
+    fn json(self, outcome: Result<Answer, RpcError>) -> Response {
+        match outcome {
+            Ok(answer) => json(StatusCode::OK, envelope(&self.id, answer.bytes())),
+            Err(error) => refusal(status_of(&error, self.modern), Some(&self.id), &error),
+        }
+    }
+
+    fn stream(self, first: String) -> Response {
+        enum At {
+            Saying(Box<(Exchange, Option<String>)>),
+            Over,
+        }
+        let start = At::Saying(Box::new((self, Some(first))));
+        let events = futures_util::stream::unfold(start, |at| async {
+            let At::Saying(mut at) = at else { return None };
+            if let Some(first) = at.1.take() {
+                return Some((Ok::<_, Infallible>(event(first)), At::Saying(at)));
+            }
+            let exchange = &mut at.0;
+            let said = tokio::select! {
+                biased;
+                Some(said) = exchange.said.recv() => Some(event(said)),
+                outcome = &mut exchange.work => {
+                    let last = match outcome {
+                        Ok(answer) => event(String::from_utf8_lossy(&envelope(&exchange.id, answer.bytes())).into_owned()),
+                        Err(error) => event(message::error(Some(&exchange.id), &error)),
+                    };
+                    return Some((Ok(last), At::Over));
+                }
+                () = tokio::time::sleep(KEEP_ALIVE) => None,
+            };
+            Some((Ok(said.unwrap_or_else(alive)), At::Saying(at)))
+        });
+        events_of(Body::from_stream(events))
+    }
+}
+
+/// A stream of changes, until the client leaves or the server stops.
+pub(super) fn changes(state: &AppState, stream: Stream) -> Response {
+    let stopping = state.lifecycle.stopping.clone();
+    let start = Some((stream, stopping, Instant::now() + KEEP_ALIVE));
+    // A first line at once: clients and proxies wait for one before they count the stream as open.
+    let hello = futures_util::stream::once(async { Ok::<_, Infallible>(alive()) });
+    let events = futures_util::stream::unfold(start, |at| async {
+        let (mut stream, stopping, beat) = at?;
+        let next = tokio::select! {
+            message = stream.next() => event(message),
+            () = stopping.cancelled() => {
+                let last = stream.last().map(event)?;
+                return Some((Ok(last), None));
+            }
+            () = sleep_until(beat) => alive(),
+        };
+        Some((Ok(next), Some((stream, stopping, Instant::now() + KEEP_ALIVE))))
+    });
+    events_of(Body::from_stream(futures_util::StreamExt::chain(hello, events)))
+}
+
+fn events_of(body: Body) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (header::HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
+    ];
+    (headers, body).into_response()
+}
+
+/// One message as an event. Raw JSON may have line ends between its tokens, never inside its texts.
+fn event(message: String) -> Bytes {
+    Bytes::from(format!("event: message\ndata: {}\n\n", one_line(message)))
+}
+
+fn alive() -> Bytes {
+    Bytes::from_static(b": alive\n\n")
+}
+
+/// A message on one line, as streams and stdio need it.
+pub(super) fn one_line(message: String) -> String {
+    if message.contains(['\n', '\r']) { message.replace(['\n', '\r'], " ") } else { message }
+}
+
+/// An answer around a result.
+pub(super) fn envelope(id: &RawValue, result: &[u8]) -> Bytes {
+    let id = id.get().as_bytes();
+    let mut body = Vec::with_capacity(id.len() + result.len() + 36);
+    body.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    body.extend_from_slice(id);
+    body.extend_from_slice(b",\"result\":");
+    body.extend_from_slice(result);
+    body.push(b'}');
+    body.into()
+}
+
+/// The status that goes with an error. With a handshake every answer is a 200.
+fn status_of(error: &RpcError, modern: bool) -> StatusCode {
+    match error.code {
+        _ if !modern => StatusCode::OK,
+        RpcError::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
+        RpcError::HEADER_MISMATCH | RpcError::MISSING_CAPABILITY | RpcError::UNSUPPORTED_VERSION => {
+            StatusCode::BAD_REQUEST
+        }
+        _ => StatusCode::OK,
+    }
+}
+
+pub(super) fn refusal(status: StatusCode, id: Option<&RawValue>, error: &RpcError) -> Response {
+    json(status, message::error(id, error).into())
+}
+
+pub(super) fn json(status: StatusCode, body: Bytes) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ];
+    (status, headers, body).into_response()
+}

@@ -1,0 +1,197 @@
+//! MCP servers in the world: how they are reached, what they offered, and the tokens of users there.
+
+use async_trait::async_trait;
+use sqlx::FromRow;
+use toolyard_core::ports::{
+    NewUpstream, Offers, StoreError, StoredOffer, UpstreamRecord, UpstreamTokens, Upstreams,
+};
+use toolyard_protocol::{PackageName, UserId, app::AppDetails};
+
+use super::{
+    SqliteStore, failed,
+    rows::{json, parsed, text, time},
+};
+
+/// Most upstreams in one list.
+const MAX_UPSTREAMS: i64 = 10_000;
+
+/// The row of an upstream, as it also stands beside an app's.
+#[derive(FromRow)]
+pub(super) struct UpstreamRow {
+    pub(super) up_details: Option<String>,
+    pub(super) up_sealed: Option<Vec<u8>>,
+    pub(super) up_managed: Option<bool>,
+    pub(super) up_disabled: Option<bool>,
+}
+
+impl UpstreamRow {
+    pub(super) fn read(self) -> Result<Option<UpstreamRecord>, StoreError> {
+        let Some(details) = self.up_details else { return Ok(None) };
+        Ok(Some(UpstreamRecord {
+            details: json("upstream", &details)?,
+            sealed: self.up_sealed.unwrap_or_default(),
+            managed: self.up_managed.unwrap_or_default(),
+            disabled: self.up_disabled.unwrap_or_default(),
+        }))
+    }
+}
+
+#[derive(FromRow)]
+struct OwnedRow {
+    package: String,
+    owner: String,
+    #[sqlx(flatten)]
+    upstream: UpstreamRow,
+}
+
+#[async_trait]
+impl Upstreams for SqliteStore {
+    async fn put_upstream(&self, new: NewUpstream) -> Result<bool, StoreError> {
+        let mut tx = self.begin().await?;
+        let details = &new.upstream.details;
+        let as_app = AppDetails {
+            name: details.name.clone(),
+            description: details.description.clone(),
+            hardware_requirements: details.hardware_requirements.clone(),
+            call_timeout_ms: details.call_timeout_ms,
+            ..AppDetails::default()
+        };
+        // An upstream has no key and no signing secret: empty ones fit nothing.
+        let stored = sqlx::query(
+            "INSERT INTO apps (package, details, owner, key_hash, signing, source, created_at, updated_at)
+             VALUES (?1, ?2, ?3, x'', x'', 'upstream', ?4, ?4)
+             ON CONFLICT (package) DO UPDATE SET details = ?2, owner = ?3, updated_at = ?4 WHERE source = 'upstream'",
+        )
+        .bind(new.package.as_str())
+        .bind(text("app", &as_app)?)
+        .bind(&new.owner)
+        .bind(new.at.as_millisecond())
+        .execute(&mut *tx)
+        .await
+        .map_err(failed)?;
+        if stored.rows_affected() == 0 {
+            return Ok(false);
+        }
+        sqlx::query(
+            "INSERT INTO upstreams (package, details, sealed, for_all, managed, disabled) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT (package) DO UPDATE SET details = ?2, sealed = ?3, for_all = ?4, managed = ?5, disabled = ?6",
+        )
+        .bind(new.package.as_str())
+        .bind(text("upstream", details)?)
+        .bind(&new.upstream.sealed)
+        .bind(details.for_all)
+        .bind(new.upstream.managed)
+        .bind(new.upstream.disabled)
+        .execute(&mut *tx)
+        .await
+        .map_err(failed)?;
+        tx.commit().await.map_err(failed)?;
+        Ok(true)
+    }
+
+    async fn upstreams(&self) -> Result<Vec<(PackageName, String, UpstreamRecord)>, StoreError> {
+        let query = sqlx::query_as::<_, OwnedRow>(
+            "SELECT a.package, a.owner, u.details AS up_details, u.sealed AS up_sealed, u.managed AS up_managed,
+             u.disabled AS up_disabled FROM upstreams u JOIN apps a ON a.package = u.package ORDER BY a.package LIMIT ?",
+        );
+        let rows = query.bind(MAX_UPSTREAMS).fetch_all(&self.read).await.map_err(failed)?;
+        let mut all = Vec::with_capacity(rows.len());
+        for row in rows {
+            if let Some(upstream) = row.upstream.read()? {
+                all.push((parsed("package name", &row.package)?, row.owner, upstream));
+            }
+        }
+        Ok(all)
+    }
+
+    async fn for_all(&self) -> Result<Vec<PackageName>, StoreError> {
+        let query = sqlx::query_scalar::<_, String>(
+            "SELECT a.package FROM upstreams u JOIN apps a ON a.package = u.package
+             WHERE u.for_all AND NOT u.disabled ORDER BY a.created_at, a.package LIMIT ?",
+        );
+        let rows = query.bind(MAX_UPSTREAMS).fetch_all(&self.read).await.map_err(failed)?;
+        rows.iter().map(|package| parsed("package name", package)).collect()
+    }
+}
+
+/// The user of an offer that is the same for all.
+fn whose(user: Option<&UserId>) -> &str {
+    user.map_or("", UserId::as_str)
+}
+
+#[async_trait]
+impl Offers for SqliteStore {
+    async fn last_offer(
+        &self,
+        package: &PackageName,
+        user: Option<&UserId>,
+    ) -> Result<Option<StoredOffer>, StoreError> {
+        let sql = "SELECT lists, hash, fetched_at FROM offers WHERE package = ? AND user = ?";
+        let query = sqlx::query_as::<_, (String, String, i64)>(sql).bind(package.as_str()).bind(whose(user));
+        let row = query.fetch_optional(&self.read).await.map_err(failed)?;
+        row.map(|(lists, hash, at)| Ok(StoredOffer { offer: json("offer", &lists)?, hash, at: time(at) }))
+            .transpose()
+    }
+
+    async fn keep_offer(
+        &self,
+        package: &PackageName,
+        user: Option<&UserId>,
+        offer: StoredOffer,
+    ) -> Result<bool, StoreError> {
+        let kept = sqlx::query(
+            "INSERT INTO offers (package, user, hash, lists, fetched_at)
+             SELECT package, ?2, ?3, ?4, ?5 FROM upstreams WHERE package = ?1
+             ON CONFLICT (package, user) DO UPDATE SET hash = ?3, lists = ?4, fetched_at = ?5",
+        );
+        let kept = kept
+            .bind(package.as_str())
+            .bind(whose(user))
+            .bind(&offer.hash)
+            .bind(text("offer", &offer.offer)?)
+            .bind(offer.at.as_millisecond());
+        Ok(kept.execute(&self.write).await.map_err(failed)?.rows_affected() > 0)
+    }
+}
+
+#[async_trait]
+impl UpstreamTokens for SqliteStore {
+    async fn token(&self, package: &PackageName, user: &UserId) -> Result<Option<Vec<u8>>, StoreError> {
+        let sql = "SELECT sealed FROM upstream_tokens WHERE package = ? AND user = ?";
+        let query = sqlx::query_scalar(sql).bind(package.as_str()).bind(user.as_str());
+        query.fetch_optional(&self.read).await.map_err(failed)
+    }
+
+    async fn set_token(
+        &self,
+        package: &PackageName,
+        user: &UserId,
+        sealed: Option<Vec<u8>>,
+    ) -> Result<bool, StoreError> {
+        let query = match sealed {
+            Some(sealed) => sqlx::query(
+                "INSERT INTO upstream_tokens (package, user, sealed)
+                 SELECT package, ?2, ?3 FROM upstreams WHERE package = ?1
+                 ON CONFLICT (package, user) DO UPDATE SET sealed = ?3",
+            )
+            .bind(package.as_str())
+            .bind(user.as_str())
+            .bind(sealed),
+            None => sqlx::query("DELETE FROM upstream_tokens WHERE package = ? AND user = ?")
+                .bind(package.as_str())
+                .bind(user.as_str()),
+        };
+        Ok(query.execute(&self.write).await.map_err(failed)?.rows_affected() > 0)
+    }
+
+    async fn all_tokens(&self) -> Result<Vec<(PackageName, UserId, Vec<u8>)>, StoreError> {
+        let query = sqlx::query_as::<_, (String, String, Vec<u8>)>(
+            "SELECT package, user, sealed FROM upstream_tokens",
+        );
+        let rows = query.fetch_all(&self.read).await.map_err(failed)?;
+        let read = |(package, user, sealed): (String, String, Vec<u8>)| {
+            Ok((parsed("package name", &package)?, parsed("user", &user)?, sealed))
+        };
+        rows.into_iter().map(read).collect()
+    }
+}
