@@ -112,7 +112,9 @@ async fn request_of(
         Ok(params) => params,
         Err(error) => return bad(&error),
     };
-    if modern::looks_modern(&params, Some(headers)) {
+    // A handshake is one by its method: some clients already send the headers of the revision that they hope for.
+    let handshake = asked == method::INITIALIZE && !modern::looks_modern(&params, None);
+    if !handshake && modern::looks_modern(&params, Some(headers)) {
         let client = modern::client(who, &params, Some(headers));
         let checked = client.and_then(|client| {
             modern::check_headers(headers, asked, &params)?;
@@ -123,7 +125,7 @@ async fn request_of(
             Err(error) => bad(&error),
         };
     }
-    if asked == method::INITIALIZE {
+    if handshake {
         return match about::initialize(who, &params) {
             Ok((client, result)) => {
                 let session = state.mcp.sessions.open(&client, state.clock.now(), &*state.ids);
