@@ -10,6 +10,7 @@
 //! | `tcp` | the dialed stream, as hyper wants it |
 //! | `client` | send one request over a kept-alive connection |
 //! | `response` | read the answer within a limit, whole or line by line |
+//! | `events` | read the answer as server-sent events |
 //! | `error` | was the request refused, surely not sent, or perhaps sent? |
 //! | `sign` | prove to an app that a request is ours |
 //!
@@ -21,6 +22,7 @@ mod client;
 mod connect;
 mod dial;
 mod error;
+mod events;
 mod guard;
 mod outside_url;
 mod range;
@@ -32,6 +34,7 @@ pub use address::AddressKind;
 pub use client::{ClientSettings, HttpClient};
 pub use dial::{Dialer, Stream};
 pub use error::{NetError, NotSent};
+pub use events::{Event, Events};
 pub use guard::{Guard, GuardPolicy};
 pub use outside_url::{MAX_URL_LENGTH, OutsideUrl, UrlRefused};
 pub use range::{IpRange, IpRangeError};

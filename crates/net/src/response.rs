@@ -1,5 +1,5 @@
-//! An answer and the two ways to read it: whole, or line by line while the peer still works. Both have limits, and
-//! both close the connection if the answer is dropped before its end.
+//! An answer and two of the ways to read it: whole, or line by line while the peer still works; `events` has the third.
+//! All have limits, and all close the connection if the answer is dropped before its end.
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode};
@@ -24,6 +24,10 @@ impl Response {
     pub(crate) fn new(response: http::Response<Incoming>) -> Self {
         let (head, body) = response.into_parts();
         Self { status: head.status, headers: head.headers, body }
+    }
+
+    pub(crate) fn into_body(self) -> Incoming {
+        self.body
     }
 
     /// The whole body. Fails as soon as the announced or the counted size is over the limit.
@@ -144,12 +148,12 @@ fn announced(body: &Incoming, limit: usize) -> Result<usize, NetError> {
     Ok(size)
 }
 
-fn within(size: usize, limit: usize) -> Result<(), NetError> {
+pub(crate) fn within(size: usize, limit: usize) -> Result<(), NetError> {
     if size > limit { Err(NetError::TooLarge { limit }) } else { Ok(()) }
 }
 
 /// The next piece of the body; trailers are passed over.
-async fn next_chunk(body: &mut Incoming) -> Result<Option<Bytes>, NetError> {
+pub(crate) async fn next_chunk(body: &mut Incoming) -> Result<Option<Bytes>, NetError> {
     // Known from `Content-Length`: no need to wait until the connection says so as well.
     if body.is_end_stream() {
         return Ok(None);

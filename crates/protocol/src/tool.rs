@@ -217,12 +217,14 @@ impl ToolDefinition {
         fields.set("name", to_raw(&name.alias()));
         let mut meta: RawFields = fields.read("_meta").and_then(Result::ok).unwrap_or_default();
         for member in UI_URIS {
-            if let Some(uri) = meta.read::<String>(member).and_then(Result::ok).and_then(|uri| map_uri(&uri)) {
+            if let Some(uri) = meta.read::<String>(member).and_then(Result::ok).and_then(|uri| map_uri(&uri))
+            {
                 meta.set(member, to_raw(&uri));
             }
         }
         if let Some(Ok(mut ui)) = meta.read::<RawFields>("ui")
-            && let Some(uri) = ui.read::<String>("resourceUri").and_then(Result::ok).and_then(|uri| map_uri(&uri))
+            && let Some(uri) =
+                ui.read::<String>("resourceUri").and_then(Result::ok).and_then(|uri| map_uri(&uri))
         {
             ui.set("resourceUri", to_raw(&uri));
             meta.set("ui", ui.to_raw());

@@ -47,7 +47,8 @@ pub enum UpstreamAuth {
 }
 
 /// What is said of an upstream. Either `url` or `command` names it. Values of `headers` and `env` may contain
-/// `${NAME}`, which stands for a variable of the server's environment.
+/// `${NAME}`, which stands for a variable of the server's environment. In the configuration file names may be written
+/// with underscores.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct UpstreamDetails {
@@ -66,10 +67,10 @@ pub struct UpstreamDetails {
     /// How it asks who is calling.
     pub auth: UpstreamAuth,
     /// OAuth: a client id that was registered by hand.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "client_id", skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
     /// OAuth: its secret; may contain `${NAME}`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "client_secret", skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<String>,
     /// OAuth: what to ask for; where it is empty, what the upstream names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -87,8 +88,10 @@ pub struct UpstreamDetails {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// stdio: a process for each user, not one for all.
+    #[serde(alias = "per_user")]
     pub per_user: bool,
     /// Whether everybody has it without installing it.
+    #[serde(alias = "for_all")]
     pub for_all: bool,
     /// Only tools, prompts and resources whose names match one of these; `*` and `?` stand for anything.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -103,10 +106,10 @@ pub struct UpstreamDetails {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
     /// What its tools need of a device.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(alias = "hardware_requirements", skip_serializing_if = "Vec::is_empty")]
     pub hardware_requirements: Vec<HardwareRequirement>,
     /// Longest call, in milliseconds; within the bounds of the server.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "call_timeout_ms", skip_serializing_if = "Option::is_none")]
     pub call_timeout_ms: Option<u64>,
 }
 

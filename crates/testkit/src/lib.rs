@@ -1,8 +1,12 @@
 //! For tests only: the outside world, faked; time, held still; and the suite that every store has to pass.
 
+pub mod authorization;
 mod clock;
+pub mod conformance;
 mod fake_app;
 pub mod store_suite;
+pub mod upstream;
 
 pub use clock::FixedClock;
 pub use fake_app::{Act, AppSession, FakeApp, OnWebhook, Seen};
+pub use upstream::FakeUpstream;

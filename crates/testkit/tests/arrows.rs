@@ -8,8 +8,9 @@ use serde_json::Value;
 const ARROWS: &[(&str, &[&str])] = &[
     ("toolyard-protocol", &[]),
     ("toolyard-net", &[]),
+    ("toolyard-mcp-client", &["toolyard-net", "toolyard-protocol"]),
     ("toolyard-core", &["toolyard-protocol"]),
-    ("toolyard-sources", &["toolyard-core", "toolyard-net", "toolyard-protocol"]),
+    ("toolyard-sources", &["toolyard-core", "toolyard-mcp-client", "toolyard-net", "toolyard-protocol"]),
     ("toolyard-sessions", &["toolyard-core", "toolyard-net", "toolyard-protocol"]),
     ("toolyard-store", &["toolyard-core", "toolyard-protocol"]),
     (
@@ -37,6 +38,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("jsonschema", &["toolyard-core"]),
     ("governor", &["toolyard-core"]),
     ("hyper-rustls", &["toolyard-net"]),
+    ("rmcp", &["toolyard-mcp-client"]),
 ];
 
 /// Longest file of ours, tests and data tables aside.

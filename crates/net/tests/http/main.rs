@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod connections;
+mod events;
 mod lines;
 mod peer;
 mod send;

@@ -133,7 +133,13 @@ impl<'a> Incoming<'a> {
             id: id.map(RawValue::to_owned),
             error: RpcError::new(code, message),
         };
-        let message: Envelope<'a> = match serde_json::from_slice(text) {
+        // serde takes a list of members for an object as well.
+        let is_list = text.trim_ascii_start().starts_with(b"[");
+        let read = match is_list {
+            true => Err(serde::de::Error::custom("a list")),
+            false => serde_json::from_slice(text),
+        };
+        let message: Envelope<'a> = match read {
             Ok(message) => message,
             Err(error) if error.is_data() => {
                 let one = "expected one JSON-RPC 2.0 message: an object with `jsonrpc`, `method` and, for a request, `id`";
@@ -257,6 +263,7 @@ mod tests {
         for (text, code, id) in [
             ("{", RpcError::PARSE, None),
             ("[]", RpcError::INVALID_REQUEST, None),
+            (r#"["2.0",1,"ping"]"#, RpcError::INVALID_REQUEST, None),
             (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, RpcError::INVALID_REQUEST, None),
             (r#"{"id":1,"method":"ping"}"#, RpcError::INVALID_REQUEST, Some("1")),
             (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, RpcError::INVALID_REQUEST, None),

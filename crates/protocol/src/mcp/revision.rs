@@ -2,9 +2,11 @@
 
 use std::{fmt, str::FromStr};
 
-/// A revision that we speak, oldest first.
+/// A revision that we know, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Revision {
+    /// The first one. Old programs speak it over stdio; nobody is served in it.
+    V2024_11_05,
     /// Streamable HTTP.
     V2025_03_26,
     /// Structured content, elicitation, the version header.
@@ -17,7 +19,11 @@ pub enum Revision {
 
 impl Revision {
     /// Every revision, oldest first.
-    pub const ALL: [Self; 4] = [Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
+    pub const ALL: [Self; 5] =
+        [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
+    /// The revisions that our servers speak, newest first.
+    pub const SERVED: [Self; 4] =
+        [Self::V2026_07_28, Self::V2025_11_25, Self::V2025_06_18, Self::V2025_03_26];
     /// The newest that is opened by a handshake.
     pub const NEWEST_HANDSHAKE: Self = Self::V2025_11_25;
     /// The newest of all.
@@ -26,11 +32,17 @@ impl Revision {
     /// As it stands on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::V2024_11_05 => "2024-11-05",
             Self::V2025_03_26 => "2025-03-26",
             Self::V2025_06_18 => "2025-06-18",
             Self::V2025_11_25 => "2025-11-25",
             Self::V2026_07_28 => "2026-07-28",
         }
+    }
+
+    /// The revision with that name, if our servers speak it.
+    pub fn served(name: &str) -> Option<Self> {
+        Self::SERVED.into_iter().find(|revision| revision.as_str() == name)
     }
 
     /// Whether it works without a handshake.
@@ -39,7 +51,7 @@ impl Revision {
     }
 }
 
-/// Not a revision that we speak.
+/// Not a revision that we know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a revision that is spoken here")]
 pub struct UnknownRevision;
@@ -67,7 +79,9 @@ mod tests {
         for revision in Revision::ALL {
             assert_eq!(revision.as_str().parse(), Ok(revision));
         }
-        assert!("2024-11-05".parse::<Revision>().is_err());
+        assert!("2024-10-07".parse::<Revision>().is_err());
+        assert_eq!(Revision::served("2024-11-05"), None);
+        assert_eq!(Revision::served("2025-06-18"), Some(Revision::V2025_06_18));
         assert!(Revision::NEWEST.is_modern() && !Revision::NEWEST_HANDSHAKE.is_modern());
     }
 }

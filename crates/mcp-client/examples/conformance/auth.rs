@@ -1,0 +1,103 @@
+//! Authorization for the conformance client: a user who says yes at once, and a browser that does not show anything.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use http::{HeaderMap, Request, header};
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio_util::task::TaskTracker;
+use toolyard_mcp_client::oauth::{
+    Authorizer, Callback, MemoryPending, MemoryTokens, OAuth, OAuthCredentials, OAuthError, OAuthParts,
+    OAuthSettings, OAuthUpstream, RegisteredClient,
+};
+use toolyard_mcp_client::{Challenge, Credentials, CredentialsError};
+use toolyard_net::{HttpClient, OutsideUrl};
+use toolyard_protocol::{UserId, secret::Secret};
+
+const REDIRECT: &str = "http://localhost:3000/callback";
+/// The suite knows this client by its document.
+const CLIENT_METADATA: &str = "https://conformance-test.local/client-metadata.json";
+
+/// Credentials that authorize whenever they have to. `context` is what the suite tells in
+/// `MCP_CONFORMANCE_CONTEXT`: a client that was registered by hand, for one.
+pub(crate) fn credentials(
+    url: &OutsideUrl,
+    http: &HttpClient,
+    tasks: &TaskTracker,
+    user: UserId,
+    context: &Value,
+) -> Arc<dyn Credentials> {
+    let oauth = OAuth::new(OAuthParts {
+        http: http.clone(),
+        tokens: Arc::new(MemoryTokens::default()),
+        pending: Arc::new(MemoryPending::default()),
+        clock: Arc::new(now),
+        tasks: tasks.clone(),
+    });
+    let text = |name: &str| context[name].as_str().map(str::to_owned);
+    let client = text("client_id").map(|id| RegisteredClient {
+        id,
+        secret: text("client_secret").map(Secret::new),
+        issuer: text("issuer"),
+    });
+    let settings = OAuthSettings {
+        redirect_uri: REDIRECT.to_owned(),
+        client_metadata_url: Some(CLIENT_METADATA.to_owned()),
+        client_name: "toolyard".to_owned(),
+        client,
+        scopes: Vec::new(),
+    };
+    let upstream = OAuthUpstream { id: "conformance".to_owned(), url: url.clone(), settings };
+    let authorizer = oauth.authorizer(Arc::new(upstream), user.clone());
+    Arc::new(Eager { credentials: authorizer.credentials(), authorizer, oauth, http: http.clone(), user })
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the clock that everybody else asks")]
+fn now() -> Timestamp {
+    Timestamp::now()
+}
+
+struct Eager {
+    credentials: OAuthCredentials,
+    authorizer: Authorizer,
+    oauth: OAuth,
+    http: HttpClient,
+    user: UserId,
+}
+
+impl Eager {
+    async fn authorize(&self) -> Result<(), OAuthError> {
+        let started = self.authorizer.begin().await?;
+        let request = Request::get(&started.link).body(Default::default());
+        let request = request.map_err(|error| OAuthError::BadMetadata(error.to_string()))?;
+        let answer = self.http.send(request).await?;
+        let location = answer.headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
+        let query = location.and_then(|location| location.split_once('?')).map(|(_, query)| query);
+        self.oauth.complete(&self.user, Callback::from_query(query.unwrap_or_default())).await?;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Credentials for Eager {
+    async fn headers(&self) -> Result<HeaderMap, CredentialsError> {
+        match self.credentials.headers().await {
+            Err(CredentialsError::Needed) => {
+                self.authorize().await?;
+                self.credentials.headers().await
+            }
+            headers => headers,
+        }
+    }
+
+    async fn challenged(&self, challenge: &Challenge) -> Result<bool, CredentialsError> {
+        match self.credentials.challenged(challenge).await {
+            Err(CredentialsError::Needed) => {
+                self.authorize().await?;
+                Ok(true)
+            }
+            answer => answer,
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What a server tells of its own accord: something changed. And that the connection is over.
+
+use std::{fmt, sync::Arc};
+
+use tokio::sync::broadcast::{
+    self,
+    error::{RecvError, TryRecvError},
+};
+
+use crate::hub::Hub;
+
+/// Something happened that no request asked for. A change may be told where there was none: after a gap in the
+/// connection nobody knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerEvent {
+    /// `tools/list` may answer differently.
+    ToolsChanged,
+    /// `prompts/list` may answer differently.
+    PromptsChanged,
+    /// `resources/list` and `resources/templates/list` may answer differently.
+    ResourcesChanged,
+    /// The resource with this URI may read differently.
+    ResourceUpdated(String),
+    /// The reader was too slow and events were lost: assume that everything changed.
+    Missed,
+    /// The connection is over. The last event.
+    Closed(CloseReason),
+}
+
+/// Why a connection is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CloseReason {
+    /// The client was closed or dropped.
+    Asked,
+    /// The server went away; the text says how.
+    Lost(String),
+}
+
+impl fmt::Display for CloseReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Asked => f.write_str("this side closed it"),
+            Self::Lost(how) => f.write_str(how),
+        }
+    }
+}
+
+/// Receives the events of one server.
+pub struct ServerEvents {
+    hub: Arc<Hub>,
+    events: broadcast::Receiver<ServerEvent>,
+    over: bool,
+}
+
+impl ServerEvents {
+    pub(crate) fn new(hub: Arc<Hub>, events: broadcast::Receiver<ServerEvent>) -> Self {
+        Self { hub, events, over: false }
+    }
+
+    /// The next event; `None` after [`ServerEvent::Closed`].
+    pub async fn next(&mut self) -> Option<ServerEvent> {
+        if self.over {
+            return None;
+        }
+        tokio::select! {
+            biased;
+            event = self.events.recv() => match event {
+                Ok(event) => Some(event),
+                Err(RecvError::Lagged(_)) => Some(ServerEvent::Missed),
+                Err(RecvError::Closed) => self.close(),
+            },
+            () = self.hub.tasks.stop().cancelled() => match self.events.try_recv() {
+                Ok(event) => Some(event),
+                Err(TryRecvError::Lagged(_)) => Some(ServerEvent::Missed),
+                Err(TryRecvError::Empty | TryRecvError::Closed) => self.close(),
+            },
+        }
+    }
+
+    fn close(&mut self) -> Option<ServerEvent> {
+        self.over = true;
+        Some(ServerEvent::Closed(self.hub.reason()))
+    }
+}
+
+impl fmt::Debug for ServerEvents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerEvents").field("over", &self.over).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,197 @@
+//! Streamable HTTP, both eras: each request is a POST, answered by JSON or by a stream of events.
+//!
+//! | look for | in |
+//! | --- | --- |
+//! | one request out, credentials, challenges | `send` |
+//! | its answer: JSON, or a stream | `read` |
+//! | a stream that ended too early, and the standing stream | `stream` |
+
+mod read;
+mod send;
+mod stream;
+
+pub(crate) use stream::Resume;
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header as names};
+use serde_json::value::RawValue;
+use tokio::time::timeout;
+use toolyard_protocol::mcp::{Revision, header, method};
+
+use crate::{
+    error::ClientError,
+    limits::{BackOff, Limits, STREAM_IDLE},
+    options::ClientInfo,
+    request::{Call, Leave},
+    transport::HttpTarget,
+    wire::Wire,
+};
+
+/// A server behind a URL.
+pub(crate) struct Http {
+    target: HttpTarget,
+    agent: Option<HeaderValue>,
+    message_bytes: usize,
+    back_off: BackOff,
+    session: Mutex<Session>,
+    /// The id of a session that is being opened. The old one stays in use until the new one stands.
+    opening: Mutex<Option<HeaderValue>>,
+}
+
+/// What a handshake left behind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Session {
+    /// None where the server does without.
+    pub(crate) id: Option<HeaderValue>,
+    revision: Option<Revision>,
+}
+
+impl Http {
+    pub(crate) fn new(target: HttpTarget, info: &ClientInfo, limits: &Limits) -> Self {
+        let agent = HeaderValue::try_from(format!("{}/{}", info.name, info.version)).ok();
+        let back_off = BackOff::new(limits.back_off);
+        Self {
+            target,
+            agent,
+            message_bytes: limits.message_bytes,
+            back_off,
+            session: Mutex::default(),
+            opening: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn session(&self) -> Session {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The handshake agreed on a revision: its session is the one in use from now on.
+    pub(crate) fn agreed(&self, revision: Revision) {
+        let id = self.opening.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let session = Session { id, revision: Some(revision) };
+        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = session;
+    }
+
+    /// One request and its result.
+    pub(crate) async fn exchange(&self, wire: &Wire, mut call: Call) -> Result<Box<RawValue>, ClientError> {
+        let headers = self.request_headers(&call)?;
+        let in_session = headers.contains_key(header::SESSION);
+        let mut leaving = Leaving::new(wire, &call);
+        let body = Bytes::from(std::mem::take(&mut call.text));
+        let sending = self.send(Method::POST, headers, body);
+        let sent = if call.method == method::LISTEN { not_silent(sending).await } else { sending.await };
+        let answer = match sent {
+            Ok(response) => {
+                if call.method == method::INITIALIZE {
+                    let id = response.headers.get(header::SESSION).cloned();
+                    *self.opening.lock().unwrap_or_else(PoisonError::into_inner) = id;
+                }
+                self.read(wire, &mut call, response, in_session).await
+            }
+            Err(error) => Err(error),
+        };
+        // Whoever lost the answer half-way has not got rid of the work.
+        if !matches!(answer, Err(ClientError::PerhapsSent(_) | ClientError::Malformed(_))) {
+            leaving.quiet();
+        }
+        answer
+    }
+
+    /// A notification or an answer: something that gets no answer.
+    pub(crate) async fn tell(&self, text: String) -> Result<(), ClientError> {
+        let headers = self.session_headers();
+        let response = self.send(Method::POST, headers, Bytes::from(text)).await?;
+        if response.status.is_success() { Ok(()) } else { Err(self.refusal(response).await) }
+    }
+
+    /// Ends the session, if there is one.
+    pub(crate) async fn leave(&self, wait: Duration) {
+        let headers = self.session_headers();
+        if self.session().id.is_none() {
+            return;
+        }
+        match timeout(wait, self.send(Method::DELETE, headers, Bytes::new())).await {
+            Ok(Ok(response)) => tracing::debug!(status = %response.status, "the session is ended"),
+            Ok(Err(error)) => tracing::debug!(%error, "the session could not be ended"),
+            Err(_) => tracing::debug!("the session could not be ended in time"),
+        }
+    }
+
+    fn request_headers(&self, call: &Call) -> Result<HeaderMap, ClientError> {
+        let mut headers = match call.revision {
+            None => HeaderMap::new(),
+            Some(revision) if !revision.is_modern() => self.session_headers(),
+            Some(revision) => {
+                let mut headers = HeaderMap::new();
+                headers.insert(header::PROTOCOL_VERSION, HeaderValue::from_static(revision.as_str()));
+                put(&mut headers, header::METHOD, &call.method)?;
+                if let Some(name) = &call.name {
+                    put(&mut headers, header::NAME, &header::encode(name))?;
+                }
+                for (name, value) in &call.mirrored {
+                    put(&mut headers, name, value)?;
+                }
+                headers
+            }
+        };
+        headers.insert(names::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        Ok(headers)
+    }
+
+    /// What every request within a session says.
+    fn session_headers(&self) -> HeaderMap {
+        let Session { id, revision } = self.session();
+        let mut headers = HeaderMap::new();
+        // The header came with 2025-06-18.
+        if let Some(revision) = revision.filter(|revision| *revision > Revision::V2025_03_26) {
+            headers.insert(header::PROTOCOL_VERSION, HeaderValue::from_static(revision.as_str()));
+        }
+        if let Some(id) = id {
+            headers.insert(header::SESSION, id);
+        }
+        headers.insert(names::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        headers
+    }
+}
+
+/// A stream that is opened for days has no deadline, but it has to answer at some time.
+async fn not_silent<T>(opening: impl Future<Output = Result<T, ClientError>>) -> Result<T, ClientError> {
+    let silent = || ClientError::PerhapsSent(format!("nothing came for {STREAM_IDLE:?}"));
+    timeout(STREAM_IDLE, opening).await.unwrap_or_else(|_| Err(silent()))
+}
+
+fn put(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), ClientError> {
+    let invalid = || ClientError::Invalid(format!("`{name}` cannot be a header with this value"));
+    let name = HeaderName::try_from(name).map_err(|_| invalid())?;
+    headers.insert(name, HeaderValue::try_from(value).map_err(|_| invalid())?);
+    Ok(())
+}
+
+/// Tells a server of the handshake era that nobody waits any more. A modern one sees the connection close.
+struct Leaving<'a> {
+    wire: &'a Wire,
+    id: u64,
+    tells: bool,
+}
+
+impl<'a> Leaving<'a> {
+    fn new(wire: &'a Wire, call: &Call) -> Self {
+        Self { wire, id: call.id, tells: call.leave == Leave::Cancel && !call.is_modern() }
+    }
+
+    fn quiet(&mut self) {
+        self.tells = false;
+    }
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        if self.tells && !self.wire.hub().tasks.stop().is_cancelled() {
+            self.wire.cancel(self.id);
+        }
+    }
+}

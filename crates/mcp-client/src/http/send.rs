@@ -1,0 +1,68 @@
+//! One request out: headers, credentials, and one more try after a challenge.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header as names};
+use http_body_util::Full;
+use toolyard_net::Response;
+
+use crate::{credentials::Challenge, error::ClientError, http::Http};
+
+/// `WWW-Authenticate` headers that are looked at.
+const MAX_CHALLENGES: usize = 8;
+
+impl Http {
+    /// Sends a request and gives back the answer's head, whatever its status; but a challenge that nobody can meet is
+    /// an error. A 401 and a 403 are each met at most once, so that a server cannot keep us going in circles.
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response, ClientError> {
+        let mut met = Vec::with_capacity(2);
+        loop {
+            let response = self.send_once(method.clone(), headers.clone(), body.clone()).await?;
+            let Some(challenge) = challenge_of(&response) else { return Ok(response) };
+            let refused = ClientError::AuthorizationNeeded { challenge: Some(challenge.clone()) };
+            // A refusal that says nothing of authorization may mean anything else.
+            let plain = challenge.status == StatusCode::FORBIDDEN && challenge.www_authenticate.is_empty();
+            let again =
+                !met.contains(&challenge.status) && self.target.credentials.challenged(&challenge).await?;
+            match (again, plain) {
+                (true, _) => met.push(challenge.status),
+                (false, true) => return Ok(response),
+                (false, false) => return Err(refused),
+            }
+        }
+    }
+
+    async fn send_once(
+        &self,
+        method: Method,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response, ClientError> {
+        let mut all = self.target.credentials.headers().await?;
+        all.extend(headers);
+        if method == Method::POST {
+            all.insert(names::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        if let Some(agent) = &self.agent {
+            all.entry(names::USER_AGENT).or_insert_with(|| agent.clone());
+        }
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = self.target.url.uri().clone();
+        *request.headers_mut() = all;
+        Ok(self.target.http.send(request).await?)
+    }
+}
+
+fn challenge_of(response: &Response) -> Option<Challenge> {
+    let status = response.status;
+    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN).then(|| {
+        let values = response.headers.get_all(names::WWW_AUTHENTICATE).iter().take(MAX_CHALLENGES);
+        let www_authenticate = values.filter_map(|value| Some(value.to_str().ok()?.to_owned())).collect();
+        Challenge { status, www_authenticate }
+    })
+}

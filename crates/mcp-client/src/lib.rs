@@ -1,0 +1,58 @@
+//! The Model Context Protocol as a client: stdio, HTTP and WebSocket, the handshake era and the modern one.
+//!
+//! Thin and raw: results stay as they came, so that one item that nobody understands never loses the rest, and nothing
+//! gets lost on the way through. It knows nothing of our platform and can be used without it.
+//!
+//! | look for | in |
+//! | --- | --- |
+//! | where a server is, and how a client is made | `transport`, `options` |
+//! | reaching it, requests, the end | `client` |
+//! | which era, which revision | `agree` |
+//! | what a request may bring, and what goes out | `request` |
+//! | deadlines, lost sessions | `link` |
+//! | lists, tools | `list`, `tools` |
+//! | what the server tells or asks | `events`, `watch`, `ask` |
+//! | how messages travel | `wire`, `http`, `pipe` |
+//!
+//! What is deliberately absent: a cache, reconnecting to a process or a socket that is gone (make a new client), and
+//! the old HTTP+SSE transport.
+
+mod agree;
+mod answer;
+mod ask;
+mod client;
+mod credentials;
+mod error;
+mod events;
+mod http;
+mod hub;
+mod inbox;
+mod limits;
+mod link;
+mod list;
+#[cfg(feature = "oauth")]
+pub mod oauth;
+mod options;
+mod pipe;
+mod request;
+mod server;
+mod tasks;
+mod tools;
+mod transport;
+mod watch;
+mod wire;
+
+pub use answer::Answer;
+pub use ask::Ask;
+pub use client::Client;
+pub use credentials::{Challenge, Credentials, CredentialsError, StaticHeaders};
+pub use error::ClientError;
+pub use events::{CloseReason, ServerEvent, ServerEvents};
+pub use limits::Limits;
+pub use list::{LeftOut, ListKind, Listing};
+pub use options::{ClientInfo, Era, Options};
+pub use request::RequestOptions;
+pub use server::Server;
+pub use tools::{ChangeGuard, ToolCall};
+pub use transport::{HttpTarget, StdioCommand, Transport, WebSocketTarget};
+pub use watch::Watch;

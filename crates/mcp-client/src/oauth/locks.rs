@@ -1,0 +1,66 @@
+//! One change of a user's tokens at a time. Within this process: between processes, who comes second finds that the
+//! stored tokens are not those that it began with.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use jiff::Timestamp;
+use tokio::sync::OwnedMutexGuard;
+
+use super::error::OAuthError;
+use super::store::TokenKey;
+
+/// What went wrong for the one before, and when. Lives as long as somebody waits: those who waited for an authorization
+/// server that does not answer need not wait for it again, one after the other.
+pub(super) type LastFailure = Option<(Timestamp, OAuthError)>;
+
+type Lock = tokio::sync::Mutex<LastFailure>;
+
+/// A lock for each key that is in use.
+#[derive(Debug, Default)]
+pub(super) struct Locks(Mutex<HashMap<TokenKey, Weak<Lock>>>);
+
+impl Locks {
+    /// Waits for all who came before.
+    pub(super) async fn lock(&self, key: &TokenKey) -> OwnedMutexGuard<LastFailure> {
+        let lock = {
+            let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            locks.retain(|_, lock| lock.strong_count() > 0);
+            locks.get(key).and_then(Weak::upgrade).unwrap_or_else(|| {
+                let lock = Arc::<Lock>::default();
+                locks.insert(key.clone(), Arc::downgrade(&lock));
+                lock
+            })
+        };
+        lock.lock_owned().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    fn key(upstream: &str) -> TokenKey {
+        TokenKey { upstream: upstream.to_owned(), user: "ada".parse().unwrap() }
+    }
+
+    #[tokio::test]
+    async fn the_same_key_waits_and_another_does_not() {
+        let locks = Locks::default();
+        let held = locks.lock(&key("a")).await;
+        assert!(locks.lock(&key("a")).now_or_never().is_none());
+        assert!(locks.lock(&key("b")).now_or_never().is_some());
+        drop(held);
+        assert!(locks.lock(&key("a")).now_or_never().is_some());
+    }
+
+    #[tokio::test]
+    async fn what_nobody_holds_is_forgotten() {
+        let locks = Locks::default();
+        drop(locks.lock(&key("a")).await);
+        let _held = locks.lock(&key("b")).await;
+        assert_eq!(locks.0.lock().unwrap().len(), 1);
+    }
+}

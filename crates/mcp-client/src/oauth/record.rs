@@ -1,0 +1,183 @@
+//! What is written down: one text for each user and upstream, and one for each flow under way.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use toolyard_protocol::{UserId, secret::Secret};
+
+use super::store::TokenKey;
+
+/// A token is renewed when it has less time left than this: a request takes time as well.
+const EARLY: Duration = Duration::from_secs(30);
+/// Who asks within this time after a renewal asks for the same reason.
+const RECENT: Duration = Duration::from_secs(10);
+/// Most scopes that are remembered.
+const MAX_SCOPES: usize = 64;
+/// Longest scope, in bytes.
+const MAX_SCOPE_BYTES: usize = 256;
+
+/// What is kept for one user at one upstream.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Kept {
+    /// Where it is for. If the upstream moves to another URL, nothing of this is used there.
+    pub(super) url: String,
+    /// What the user said yes to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) grant: Option<Grant>,
+    /// The last challenge that says something: where the search for the authorization server begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) challenge: Option<String>,
+    /// What to ask for next time, besides what the server names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) wanted: Vec<String>,
+}
+
+/// What the user said yes to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Grant {
+    /// The authorization server; its tokens are never shown to another one.
+    pub(super) issuer: String,
+    pub(super) client: Client,
+    pub(super) access_token: Secret,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) refresh_token: Option<Secret>,
+    /// None: the server did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) expires_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) renewed_at: Option<Timestamp>,
+    /// What was asked for.
+    #[serde(default)]
+    pub(super) requested: Vec<String>,
+    /// What was given.
+    #[serde(default)]
+    pub(super) scopes: Vec<String>,
+}
+
+/// Who we are at that authorization server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Client {
+    pub(super) id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) secret: Option<Secret>,
+    pub(super) redirect_uri: String,
+}
+
+/// A flow under way.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Pending {
+    pub(super) upstream: String,
+    pub(super) user: UserId,
+    pub(super) url: String,
+    pub(super) expires_at: Timestamp,
+    pub(super) challenge: Option<String>,
+    pub(super) client: Client,
+    pub(super) issuer: String,
+    /// Whether the answer has to name the issuer.
+    pub(super) names_issuer: bool,
+    pub(super) requested: Vec<String>,
+    /// The secret half of PKCE.
+    pub(super) verifier: Secret,
+}
+
+impl Pending {
+    pub(super) fn key(&self) -> TokenKey {
+        TokenKey { upstream: self.upstream.clone(), user: self.user.clone() }
+    }
+}
+
+impl Kept {
+    /// Ends the grant, and remembers what to ask for when the user comes back.
+    pub(super) fn end_grant(&mut self) {
+        if let Some(grant) = self.grant.take() {
+            add_scopes(&mut self.wanted, grant.scopes);
+        }
+    }
+}
+
+impl Grant {
+    /// Whether it ends soon, or has ended.
+    pub(super) fn is_due(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|end| end.duration_since(now).unsigned_abs() < EARLY || end < now)
+    }
+
+    /// Whether it was renewed a moment ago.
+    pub(super) fn is_fresh(&self, now: Timestamp) -> bool {
+        self.renewed_at.is_some_and(|then| is_recent(then, now))
+    }
+}
+
+/// Whether that was a moment ago.
+pub(super) fn is_recent(then: Timestamp, now: Timestamp) -> bool {
+    now.duration_since(then).unsigned_abs() < RECENT
+}
+
+/// Adds what is not there yet, up to the most that is remembered.
+pub(super) fn add_scopes(scopes: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
+    for scope in more {
+        let plain = !scope.is_empty() && scope.len() <= MAX_SCOPE_BYTES;
+        if plain && scopes.len() < MAX_SCOPES && !scopes.contains(&scope) {
+            scopes.push(scope);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grant(expires_at: Option<i64>, renewed_at: Option<i64>) -> Grant {
+        let at = |second: i64| Timestamp::from_second(second).unwrap();
+        Grant {
+            issuer: "https://as.example".to_owned(),
+            client: Client { id: "id".to_owned(), secret: None, redirect_uri: "http://localhost".to_owned() },
+            access_token: Secret::new("sesame"),
+            refresh_token: None,
+            expires_at: expires_at.map(at),
+            renewed_at: renewed_at.map(at),
+            requested: Vec::new(),
+            scopes: vec!["read".to_owned()],
+        }
+    }
+
+    #[test]
+    fn a_token_is_due_shortly_before_its_end() {
+        let due = |now: i64| grant(Some(1_000), None).is_due(Timestamp::from_second(now).unwrap());
+        assert_eq!([969, 970, 971, 1_000, 9_000].map(due), [false, false, true, true, true]);
+        assert!(!grant(None, None).is_due(Timestamp::MAX));
+    }
+
+    #[test]
+    fn a_token_is_fresh_for_a_moment() {
+        let fresh = |now: i64| grant(None, Some(1_000)).is_fresh(Timestamp::from_second(now).unwrap());
+        assert_eq!([1_000, 1_009, 1_010, 2_000].map(fresh), [true, true, false, false]);
+    }
+
+    #[test]
+    fn scopes_are_kept_once_and_not_without_end() {
+        let mut scopes = vec!["a".to_owned()];
+        add_scopes(&mut scopes, ["b", "a", "", "b"].map(str::to_owned));
+        assert_eq!(scopes, ["a", "b"]);
+        add_scopes(&mut scopes, [String::from_iter(["x"; MAX_SCOPE_BYTES + 1])]);
+        assert_eq!(scopes, ["a", "b"]);
+        add_scopes(&mut scopes, (0..1_000).map(|index| index.to_string()));
+        assert_eq!(scopes.len(), MAX_SCOPES);
+    }
+
+    #[test]
+    fn a_record_survives_and_hides_its_secrets() {
+        let mut kept = Kept {
+            url: "https://u.example".to_owned(),
+            grant: Some(grant(Some(7), Some(5))),
+            ..Kept::default()
+        };
+        let text = serde_json::to_string(&kept).unwrap();
+        assert_eq!(serde_json::from_str::<Kept>(&text).unwrap(), kept);
+        assert!(text.contains("sesame") && !format!("{kept:?}").contains("sesame"));
+
+        kept.end_grant();
+        assert_eq!((kept.grant, kept.wanted), (None, vec!["read".to_owned()]));
+    }
+}

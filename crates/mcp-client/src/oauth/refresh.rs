@@ -1,0 +1,185 @@
+//! Tokens: what an answer of the token endpoint means, and how a grant is renewed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Uri;
+use jiff::Timestamp;
+use rmcp::transport::auth::{AuthError, InMemoryCredentialStore, OAuthTokenResponse, StoredCredentials};
+use serde::Deserialize;
+use serde_json::json;
+use toolyard_protocol::secret::Secret;
+
+use super::discover::{discover, unlogged};
+use super::error::OAuthError;
+use super::record::{Client, Grant, add_scopes};
+use super::register::config_of;
+use super::requests::Requests;
+
+/// Longest token, in bytes: it has to fit into a header.
+const MAX_TOKEN_BYTES: usize = 16 * 1024;
+/// Longest life that is believed.
+const MAX_LIFE: Duration = Duration::from_secs(10 * 366 * 24 * 3600);
+
+/// What came of it.
+#[derive(Debug)]
+pub(super) enum Renewal {
+    /// New tokens.
+    Renewed(Box<Grant>),
+    /// The authorization server does not know the refresh token or the client any more.
+    Rejected,
+    /// The upstream trusts another authorization server now; these tokens are not its business.
+    Moved,
+}
+
+/// The answer of a token endpoint.
+#[derive(Deserialize)]
+struct Tokens {
+    access_token: Secret,
+    token_type: String,
+    expires_in: Option<u64>,
+    refresh_token: Option<Secret>,
+    scope: Option<String>,
+}
+
+/// Renews a grant at the authorization server that gave it.
+pub(super) async fn refresh(
+    url: &Uri,
+    requests: &Arc<Requests>,
+    challenge: Option<&str>,
+    grant: &Grant,
+    refresh_token: &Secret,
+    now: Timestamp,
+) -> Result<Renewal, OAuthError> {
+    let mut found = discover(url, requests, challenge).await?;
+    if found.issuer != grant.issuer {
+        return Ok(Renewal::Moved);
+    }
+    found.manager.configure_client(config_of(&grant.client)).map_err(|_| no_token(requests))?;
+    let stored = stored(&grant.client, refresh_token).await.map_err(|_| no_token(requests))?;
+    found.manager.set_credential_store(stored);
+    match unlogged(found.manager.refresh_token()).await {
+        Ok(answer) => {
+            let renewed = grant_of(&answer, &grant.issuer, grant.client.clone(), &grant.scopes, now)?;
+            let requested = grant.requested.clone();
+            Ok(Renewal::Renewed(Box::new(Grant { renewed_at: Some(now), requested, ..renewed })))
+        }
+        Err(_) => match requests.refusal().as_deref() {
+            Some("invalid_grant" | "invalid_client" | "unauthorized_client") => Ok(Renewal::Rejected),
+            _ => Err(no_token(requests)),
+        },
+    }
+}
+
+/// The refresh token, where rmcp looks for it. Without scopes: leaving them out asks for the same as before, while
+/// rmcp would add some that were never given.
+async fn stored(client: &Client, refresh_token: &Secret) -> Result<InMemoryCredentialStore, AuthError> {
+    use rmcp::transport::auth::CredentialStore as _;
+
+    let tokens = json!({ "access_token": "", "token_type": "bearer", "refresh_token": refresh_token });
+    let tokens =
+        serde_json::from_value(tokens).map_err(|error| AuthError::InternalError(error.to_string()))?;
+    let store = InMemoryCredentialStore::new();
+    store.save(StoredCredentials::new(client.id.clone(), Some(tokens), Vec::new(), None)).await?;
+    Ok(store)
+}
+
+/// Why there is no token: the request that failed, or what the server said no with. Never the answer itself, which may
+/// have tokens in it.
+pub(super) fn no_token(requests: &Requests) -> OAuthError {
+    requests.failure().unwrap_or_else(|| {
+        let reason = requests.refusal().unwrap_or_else(|| "its answer is not what OAuth asks for".to_owned());
+        OAuthError::NoToken(reason)
+    })
+}
+
+/// What an answer of the token endpoint gives. Where it does not speak of scopes, it gives those that were asked for.
+pub(super) fn grant_of(
+    answer: &OAuthTokenResponse,
+    issuer: &str,
+    client: Client,
+    requested: &[String],
+    now: Timestamp,
+) -> Result<Grant, OAuthError> {
+    let unusable = |what: &str| OAuthError::NoToken(what.to_owned());
+    let tokens = serde_json::to_value(answer).ok().and_then(|answer| Tokens::deserialize(answer).ok());
+    let tokens = tokens.ok_or_else(|| unusable("its answer is not what OAuth asks for"))?;
+    if !tokens.token_type.eq_ignore_ascii_case("bearer") {
+        return Err(unusable("it is not a bearer token"));
+    }
+    let fits = |token: &Secret| (1..=MAX_TOKEN_BYTES).contains(&token.expose().len());
+    if !fits(&tokens.access_token) || !tokens.refresh_token.as_ref().is_none_or(fits) {
+        return Err(unusable("it is empty or too long"));
+    }
+    let life = tokens.expires_in.map(|seconds| Duration::from_secs(seconds).min(MAX_LIFE));
+    let mut scopes = Vec::new();
+    match tokens.scope {
+        Some(given) => add_scopes(&mut scopes, given.split_whitespace().map(str::to_owned)),
+        None => add_scopes(&mut scopes, requested.iter().cloned()),
+    }
+    Ok(Grant {
+        issuer: issuer.to_owned(),
+        client,
+        access_token: tokens.access_token,
+        refresh_token: tokens.refresh_token,
+        expires_at: life.and_then(|life| now.checked_add(life).ok()),
+        renewed_at: None,
+        requested: requested.to_vec(),
+        scopes,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn given(answer: Value) -> Result<Grant, OAuthError> {
+        let client =
+            Client { id: "id".to_owned(), secret: None, redirect_uri: "http://localhost".to_owned() };
+        let answer = serde_json::from_value(answer).unwrap();
+        grant_of(&answer, "https://as.example", client, &["asked".to_owned()], NOW)
+    }
+
+    #[test]
+    fn an_answer_is_read() {
+        let grant = given(json!({
+            "access_token": "a", "token_type": "BEARER", "expires_in": 60, "refresh_token": "r",
+            "scope": "x y", "id_token": "not kept",
+        }));
+        let grant = grant.unwrap();
+        assert_eq!((grant.access_token, grant.refresh_token), (Secret::new("a"), Some(Secret::new("r"))));
+        assert_eq!(grant.expires_at, Some(Timestamp::from_second(60).unwrap()));
+        assert_eq!(grant.scopes, ["x", "y"]);
+    }
+
+    #[test]
+    fn saying_nothing_of_scopes_gives_those_asked_for() {
+        let grant = given(json!({ "access_token": "a", "token_type": "bearer" })).unwrap();
+        assert_eq!((grant.scopes, grant.expires_at), (vec!["asked".to_owned()], None));
+    }
+
+    #[test]
+    fn only_bearers_that_fit_into_a_header_are_taken() {
+        let long = "a".repeat(MAX_TOKEN_BYTES + 1);
+        for answer in [
+            json!({ "access_token": "a", "token_type": "mac" }),
+            json!({ "access_token": "", "token_type": "bearer" }),
+            json!({ "access_token": long, "token_type": "bearer" }),
+            json!({ "access_token": "a", "token_type": "bearer", "refresh_token": long }),
+        ] {
+            assert!(matches!(given(answer), Err(OAuthError::NoToken(_))));
+        }
+        let longest = "a".repeat(MAX_TOKEN_BYTES);
+        assert!(given(json!({ "access_token": longest, "token_type": "bearer" })).is_ok());
+    }
+
+    #[test]
+    fn no_life_is_longer_than_can_be_counted() {
+        let grant = given(json!({ "access_token": "a", "token_type": "bearer", "expires_in": u64::MAX }));
+        assert_eq!(grant.unwrap().expires_at, NOW.checked_add(MAX_LIFE).ok());
+    }
+}

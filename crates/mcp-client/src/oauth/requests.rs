@@ -1,0 +1,181 @@
+//! Sends the requests of a flow. Each goes through the guard, redirects hop by hop; each answer and the time for it are
+//! bounded. One of these serves one step of a flow, and remembers why that step failed: rmcp only has texts for that.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, LOCATION, USER_AGENT};
+use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri};
+use http_body_util::Full;
+use rmcp::transport::auth::{
+    OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRedirectPolicy, OAuthHttpRequest,
+};
+use serde::Deserialize;
+use tokio::time::timeout;
+use toolyard_net::HttpClient;
+use url::Url;
+
+use super::error::{OAuthError, foreign};
+
+/// Largest answer. Metadata of large providers has some 10 KiB.
+const MAX_ANSWER_BYTES: usize = 256 * 1024;
+/// Time for one request, its redirects included.
+const REQUEST_TIME: Duration = Duration::from_secs(10);
+/// Most redirects of one request.
+const MAX_REDIRECTS: usize = 5;
+/// Some servers turn away who has no name.
+const NAME: HeaderValue = HeaderValue::from_static("toolyard");
+
+type Answer = http::Response<Vec<u8>>;
+
+/// The requests of one step.
+#[derive(Debug)]
+pub(super) struct Requests {
+    client: HttpClient,
+    trouble: Mutex<Trouble>,
+}
+
+#[derive(Debug, Default)]
+struct Trouble {
+    /// The first request that got no answer.
+    failed: Option<OAuthError>,
+    /// The error code of the last answer: `invalid_grant` and such.
+    code: Option<String>,
+}
+
+/// The form in which authorization servers say no.
+#[derive(Deserialize)]
+struct Refusal {
+    error: String,
+}
+
+impl Requests {
+    pub(super) fn new(client: HttpClient) -> Arc<Self> {
+        Arc::new(Self { client, trouble: Mutex::default() })
+    }
+
+    /// Why there was no answer, if that was the case.
+    pub(super) fn failure(&self) -> Option<OAuthError> {
+        self.trouble().failed.clone()
+    }
+
+    /// What the authorization server said no with, if it did.
+    pub(super) fn refusal(&self) -> Option<String> {
+        self.trouble().code.clone()
+    }
+
+    fn trouble(&self) -> MutexGuard<'_, Trouble> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn answer(
+        &self,
+        request: Request<Vec<u8>>,
+        policy: OAuthHttpRedirectPolicy,
+    ) -> Result<Answer, OAuthError> {
+        let mut request = named(request);
+        for _ in 0..=MAX_REDIRECTS {
+            let answer = self.send(&request).await?;
+            let follows = policy == OAuthHttpRedirectPolicy::Follow;
+            match next_hop(&request, &answer).filter(|_| follows) {
+                Some(next) => request = redirected(request, &next)?,
+                None => return Ok(answer),
+            }
+        }
+        Err(OAuthError::BadMetadata(format!("more than {MAX_REDIRECTS} redirects")))
+    }
+
+    async fn send(&self, request: &Request<Bytes>) -> Result<Answer, OAuthError> {
+        self.trouble().code = None;
+        let answer = self.client.send(request.clone().map(Full::new)).await?;
+        let (status, headers) = (answer.status, answer.headers.clone());
+        let body = if is_stream(&headers) { Bytes::new() } else { answer.bytes(MAX_ANSWER_BYTES).await? };
+        let refusal =
+            status.is_client_error().then(|| serde_json::from_slice::<Refusal>(&body).ok()).flatten();
+        self.trouble().code = refusal.map(|refusal| foreign(&refusal.error));
+        let mut answer = http::Response::new(body.to_vec());
+        *answer.status_mut() = status;
+        *answer.headers_mut() = headers;
+        Ok(answer)
+    }
+}
+
+impl OAuthHttpClient for Requests {
+    fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
+        Box::pin(async move {
+            let OAuthHttpRequest { request, redirect_policy, .. } = request;
+            let answer = match timeout(REQUEST_TIME, self.answer(request, redirect_policy)).await {
+                Ok(answer) => answer,
+                Err(_) => Err(OAuthError::TimedOut(REQUEST_TIME)),
+            };
+            answer.map_err(|error| {
+                self.trouble().failed.get_or_insert_with(|| error.clone());
+                error.into()
+            })
+        })
+    }
+}
+
+fn named(request: Request<Vec<u8>>) -> Request<Bytes> {
+    let mut request = request.map(Bytes::from);
+    request.headers_mut().entry(USER_AGENT).or_insert(NAME);
+    request
+}
+
+/// rmcp asks the upstream itself for a challenge. One that is open to all may answer with events that never end.
+fn is_stream(headers: &HeaderMap) -> bool {
+    headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+}
+
+/// Where a redirect leads that keeps method and body. Others would turn a registration into a GET.
+fn next_hop(request: &Request<Bytes>, answer: &Answer) -> Option<Url> {
+    let keeps = matches!(answer.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
+    let location = answer.headers().get(LOCATION).filter(|_| keeps)?;
+    Url::parse(&request.uri().to_string()).ok()?.join(location.to_str().ok()?).ok()
+}
+
+fn redirected(mut request: Request<Bytes>, next: &Url) -> Result<Request<Bytes>, OAuthError> {
+    let before = request.uri().clone();
+    let next =
+        Uri::try_from(next.as_str()).map_err(|_| OAuthError::BadMetadata("a redirect to no URL".into()))?;
+    if before.scheme_str() == Some("https") && next.scheme_str() != Some("https") {
+        return Err(OAuthError::Insecure("redirected"));
+    }
+    if (before.scheme(), before.authority()) != (next.scheme(), next.authority()) {
+        request.headers_mut().remove(AUTHORIZATION);
+    }
+    request.headers_mut().remove(HOST);
+    request.headers_mut().remove(CONTENT_LENGTH);
+    *request.uri_mut() = next;
+    Ok(request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(from: &str, to: &str) -> Result<Request<Bytes>, OAuthError> {
+        let request = Request::post(from).header(AUTHORIZATION, "Basic sesame").body(Bytes::from("{}"));
+        redirected(request.unwrap(), &Url::parse(to).unwrap())
+    }
+
+    #[test]
+    fn a_redirect_keeps_the_request_and_shows_secrets_to_nobody_else() {
+        let same = after("https://as.example/a", "https://as.example/b").unwrap();
+        assert_eq!((same.uri().path(), &same.body()[..]), ("/b", &b"{}"[..]));
+        assert!(same.headers().contains_key(AUTHORIZATION));
+        for other in ["https://evil.example/b", "https://as.example:444/b"] {
+            assert!(!after("https://as.example/a", other).unwrap().headers().contains_key(AUTHORIZATION));
+        }
+    }
+
+    #[test]
+    fn a_redirect_does_not_leave_https() {
+        for plain in ["http://as.example/b", "ftp://as.example/b"] {
+            let refused = after("https://as.example/a", plain).unwrap_err();
+            assert_eq!(refused, OAuthError::Insecure("redirected"), "{plain}");
+        }
+        assert!(after("http://127.0.0.1/a", "http://127.0.0.1/b").is_ok());
+    }
+}

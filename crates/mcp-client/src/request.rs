@@ -1,0 +1,256 @@
+//! A request as the caller wants it, and as it goes out: our `_meta` around the caller's params.
+
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::value::RawValue;
+use tokio::{sync::mpsc, time::Instant};
+use toolyard_protocol::{
+    call::Progress,
+    mcp::{Revision, message, meta, method},
+    raw::{RawFields, to_raw},
+};
+
+use crate::{ask::Ask, error::ClientError, inbox::Inbox};
+
+/// What a caller may want of one request. The default wants nothing but the answer.
+#[derive(Debug, Clone, Default)]
+pub struct RequestOptions {
+    /// Progress is asked for, and comes here. What the reader is too slow for is dropped.
+    pub progress: Option<mpsc::Sender<Progress>>,
+    /// When to give up; else [`crate::Limits::request`] counts.
+    pub deadline: Option<Instant>,
+    /// Members for `_meta`: a trace, for one. Those of the protocol itself are set here and cannot be given.
+    pub meta: Vec<(String, Box<RawValue>)>,
+    /// Modern: what the client can do for this request, in place of [`crate::Options::capabilities`].
+    pub capabilities: Option<Box<RawValue>>,
+    /// Modern: from which level on log messages are wanted.
+    pub log_level: Option<String>,
+    /// Log messages of this request, as they came. Over stdio and WebSocket nothing says which request a message
+    /// belongs to: see [`crate::Options::logs`].
+    pub logs: Option<mpsc::Sender<Box<RawValue>>>,
+    /// Handshake era over HTTP: takes what the server asks while it works on this request.
+    pub asks: Option<mpsc::Sender<Ask>>,
+    /// Modern over HTTP: what `Mcp-Name` says, where it is not `params.name` or `params.uri`.
+    pub name: Option<String>,
+    /// Modern over HTTP: mirrored parameters, header and value, as
+    /// [`toolyard_protocol::mcp::mirrored::Mirrored::to_send`] writes them.
+    pub mirrored: Vec<(String, String)>,
+}
+
+/// Who asks, in every request or in the handshake.
+#[derive(Debug)]
+pub(crate) struct Hello {
+    pub(crate) info: Box<RawValue>,
+    pub(crate) capabilities: Box<RawValue>,
+}
+
+/// What happens where nobody waits for the answer any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leave {
+    /// The server is told.
+    Cancel,
+    /// Nothing: the handshake and the probe cannot be cancelled.
+    Silent,
+}
+
+/// A request on its way.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) id: u64,
+    pub(crate) method: String,
+    /// The whole message.
+    pub(crate) text: String,
+    /// None in the handshake.
+    pub(crate) revision: Option<Revision>,
+    pub(crate) name: Option<String>,
+    pub(crate) mirrored: Vec<(String, String)>,
+    pub(crate) inbox: Inbox,
+    pub(crate) leave: Leave,
+}
+
+impl Call {
+    pub(crate) fn is_modern(&self) -> bool {
+        self.revision.is_some_and(Revision::is_modern)
+    }
+
+    /// Puts a request together.
+    pub(crate) fn new(
+        id: u64,
+        revision: Option<Revision>,
+        method: &str,
+        params: Option<&RawValue>,
+        options: RequestOptions,
+        hello: &Hello,
+    ) -> Result<Self, ClientError> {
+        let mut fields: RawFields = match params {
+            None => RawFields::default(),
+            Some(params) => serde_json::from_str(params.get())
+                .map_err(|_| ClientError::Invalid("`params` has to be an object".to_owned()))?,
+        };
+        let name = options.name.clone().or_else(|| name_in(method, &fields));
+        let meta = Meta::new(id, revision, &fields, &options, hello);
+        if !meta.0.is_empty() {
+            fields.set("_meta", to_raw(&meta));
+        } else if fields.get("_meta").is_some() {
+            fields.set("_meta", to_raw(&serde_json::Map::new()));
+        }
+        let bare = params.is_none() && meta.0.is_empty();
+        let params = (!bare).then(|| fields.to_raw());
+        Ok(Self {
+            id,
+            method: method.to_owned(),
+            text: message::request(&to_raw(&id), method, params.as_deref()),
+            revision,
+            name,
+            mirrored: options.mirrored,
+            inbox: Inbox::new(options.progress, options.logs, options.asks, None),
+            leave: Leave::Cancel,
+        })
+    }
+}
+
+/// The name or URI that a request is about, where the headers have to say it.
+fn name_in(method: &str, params: &RawFields) -> Option<String> {
+    let member = match method {
+        method::TOOLS_CALL | method::PROMPTS_GET => "name",
+        method::RESOURCES_READ => "uri",
+        _ => return None,
+    };
+    params.read::<String>(member)?.ok()
+}
+
+/// The members of `_meta`: the caller's, then ours.
+struct Meta(Vec<(String, Box<RawValue>)>);
+
+/// Members that only this client sets. A caller that passes on the params of somebody else would pass on their claims
+/// and their progress token with them.
+const OWN: [&str; 5] = [
+    meta::PROTOCOL_VERSION,
+    meta::CLIENT_CAPABILITIES,
+    meta::CLIENT_INFO,
+    meta::LOG_LEVEL,
+    meta::PROGRESS_TOKEN,
+];
+
+impl Meta {
+    fn new(
+        id: u64,
+        revision: Option<Revision>,
+        params: &RawFields,
+        options: &RequestOptions,
+        hello: &Hello,
+    ) -> Self {
+        let mut members = Self(Vec::new());
+        let given = params.read::<RawFields>("_meta").and_then(Result::ok).unwrap_or_default();
+        for name in given.names() {
+            if let Some(value) = given.get(name) {
+                members.put(name, value.to_owned());
+            }
+        }
+        for (name, value) in &options.meta {
+            members.put(name, value.clone());
+        }
+        members.0.retain(|(name, _)| !OWN.contains(&name.as_str()));
+        if let Some(revision) = revision.filter(|revision| revision.is_modern()) {
+            let capabilities = options.capabilities.as_ref().unwrap_or(&hello.capabilities);
+            members.put(meta::PROTOCOL_VERSION, to_raw(revision.as_str()));
+            members.put(meta::CLIENT_INFO, hello.info.clone());
+            members.put(meta::CLIENT_CAPABILITIES, capabilities.clone());
+            if let Some(level) = &options.log_level {
+                members.put(meta::LOG_LEVEL, to_raw(level));
+            }
+        }
+        if options.progress.is_some() {
+            members.put(meta::PROGRESS_TOKEN, to_raw(&id));
+        }
+        members
+    }
+
+    fn put(&mut self, name: &str, value: Box<RawValue>) {
+        match self.0.iter_mut().find(|(key, _)| key == name) {
+            Some(member) => member.1 = value,
+            None => self.0.push((name.to_owned(), value)),
+        }
+    }
+}
+
+impl Serialize for Meta {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(Some(self.0.len()))?;
+        for (name, value) in &self.0 {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn call(revision: Option<Revision>, params: Option<Value>, options: RequestOptions) -> Call {
+        let hello = Hello { info: to_raw(&json!({ "name": "t" })), capabilities: to_raw(&json!({})) };
+        let params = params.map(|params| to_raw(&params));
+        Call::new(7, revision, "tools/call", params.as_deref(), options, &hello).unwrap()
+    }
+
+    fn body(call: &Call) -> Value {
+        serde_json::from_str(&call.text).unwrap()
+    }
+
+    #[test]
+    fn a_handshake_request_goes_out_as_it_is() {
+        let sent = call(Some(Revision::NEWEST_HANDSHAKE), None, RequestOptions::default());
+        assert_eq!(sent.text, r#"{"jsonrpc":"2.0","id":7,"method":"tools/call"}"#);
+        let sent =
+            call(Some(Revision::NEWEST_HANDSHAKE), Some(json!({ "name": "x" })), RequestOptions::default());
+        assert_eq!(body(&sent)["params"], json!({ "name": "x" }));
+        assert_eq!(sent.name.as_deref(), Some("x"));
+    }
+
+    #[test]
+    fn a_modern_request_says_who_asks() {
+        let (to, _from) = mpsc::channel(1);
+        let options = RequestOptions {
+            progress: Some(to),
+            meta: vec![("traceparent".to_owned(), to_raw("00-1"))],
+            capabilities: Some(to_raw(&json!({ "roots": {} }))),
+            log_level: Some("info".to_owned()),
+            name: Some("y".to_owned()),
+            ..RequestOptions::default()
+        };
+        let params = json!({ "name": "x", "_meta": { "vendor/a": 1, "traceparent": "00-0" } });
+        let sent = call(Some(Revision::NEWEST), Some(params), options);
+        let expected = json!({
+            "vendor/a": 1,
+            "traceparent": "00-1",
+            meta::PROTOCOL_VERSION: "2026-07-28",
+            meta::CLIENT_INFO: { "name": "t" },
+            meta::CLIENT_CAPABILITIES: { "roots": {} },
+            meta::LOG_LEVEL: "info",
+            "progressToken": 7,
+        });
+        assert_eq!(body(&sent)["params"]["_meta"], expected);
+        assert_eq!(sent.name.as_deref(), Some("y"));
+    }
+
+    #[test]
+    fn the_claims_of_somebody_else_are_not_passed_on() {
+        let theirs = json!({ "_meta": { "progressToken": "t", meta::CLIENT_CAPABILITIES: { "sampling": {} },
+            meta::PROTOCOL_VERSION: "2026-07-28", meta::LOG_LEVEL: "debug" } });
+        let sent = call(Some(Revision::NEWEST_HANDSHAKE), Some(theirs.clone()), RequestOptions::default());
+        assert_eq!(body(&sent)["params"], json!({ "_meta": {} }));
+        let sent = call(Some(Revision::NEWEST), Some(theirs), RequestOptions::default());
+        assert_eq!(body(&sent)["params"]["_meta"][meta::CLIENT_CAPABILITIES], json!({}));
+        assert_eq!(body(&sent)["params"]["_meta"]["progressToken"], Value::Null);
+    }
+
+    #[test]
+    fn params_have_to_be_an_object() {
+        let hello = Hello { info: to_raw(&json!({})), capabilities: to_raw(&json!({})) };
+        let list = to_raw(&json!([1]));
+        let made = Call::new(1, None, "x", Some(&list), RequestOptions::default(), &hello);
+        assert!(matches!(made, Err(ClientError::Invalid(_))));
+    }
+}

@@ -1,0 +1,193 @@
+//! Tools, for those who do not want to know methods: list them, call them, hear when they change.
+
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    future::Future,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, value::RawValue};
+use tokio_util::sync::DropGuard;
+use toolyard_protocol::{
+    mcp::{
+        RpcError, method,
+        mirrored::{self, Mirrored},
+    },
+    raw::to_raw,
+};
+
+use crate::{
+    answer::Answer,
+    client::Client,
+    error::ClientError,
+    events::ServerEvent,
+    list::{LeftOut, ListKind, Listing},
+    request::RequestOptions,
+};
+
+/// The mirrored parameters of the tools that have some, from the last list.
+pub(crate) type KnownTools = Mutex<HashMap<String, Arc<[Mirrored]>>>;
+
+/// A call of a tool.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCall<'a> {
+    /// The tool.
+    pub name: &'a str,
+    /// An object; missing is the same as empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<&'a RawValue>,
+    /// After [`Answer::InputRequired`]: what was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_responses: Option<&'a RawValue>,
+    /// After [`Answer::InputRequired`]: its state, unchanged, if it had one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_state: Option<&'a RawValue>,
+}
+
+impl<'a> ToolCall<'a> {
+    /// A first call.
+    pub fn new(name: &'a str, arguments: Option<&'a RawValue>) -> Self {
+        Self { name, arguments, input_responses: None, request_state: None }
+    }
+}
+
+impl Client {
+    /// The tools. Over modern HTTP those with void `x-mcp-header` annotations are left out, as the protocol wants it.
+    pub async fn list_tools(&self) -> Result<Listing, ClientError> {
+        let mut listing = self.list(ListKind::Tools).await?;
+        if !self.mirrors() {
+            return Ok(listing);
+        }
+        let mut known = HashMap::new();
+        let (mut left_out, mut kept) = (Vec::new(), Vec::with_capacity(listing.items.len()));
+        for item in listing.items {
+            match mirrored_of(&item) {
+                Some((name, Err(why))) => {
+                    tracing::warn!(tool = name, why, "a tool is left out");
+                    left_out.push(LeftOut { name, why });
+                    continue;
+                }
+                Some((name, Ok(mirrored))) if !mirrored.is_empty() => {
+                    known.insert(name, mirrored.into());
+                }
+                _ => {}
+            }
+            kept.push(item);
+        }
+        (listing.items, listing.left_out) = (kept, left_out);
+        *self.link.tools.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        Ok(listing)
+    }
+
+    /// Calls a tool. Parameters that its definition wants mirrored are, where [`Client::list_tools`] has seen it and
+    /// the options bring none; if the server misses some, the list is read again, once.
+    pub async fn call_tool(
+        &self,
+        call: ToolCall<'_>,
+        options: RequestOptions,
+    ) -> Result<Answer, ClientError> {
+        let params = to_raw(&call);
+        let own = options.mirrored.is_empty() && self.mirrors();
+        let with_headers = || {
+            let mut options = options.clone();
+            if own {
+                options.mirrored = self.mirrored(call);
+            }
+            options
+        };
+        match self.request(method::TOOLS_CALL, Some(&params), with_headers()).await {
+            Err(ClientError::Rpc(error)) if error.code == RpcError::HEADER_MISMATCH && own => {
+                tracing::debug!(tool = call.name, %error, "the tool may have changed; reading the list again");
+                self.list_tools().await?;
+                self.request(method::TOOLS_CALL, Some(&params), with_headers()).await
+            }
+            other => other,
+        }
+    }
+
+    /// Runs a handler whenever the tools may have changed, one run at a time, until the guard is dropped.
+    pub fn on_tool_list_changed<F, R>(&self, mut handler: F) -> ChangeGuard
+    where
+        F: FnMut() -> R + Send + 'static,
+        R: Future<Output = ()> + Send + 'static,
+    {
+        let mut events = self.events();
+        let tasks = &self.link.wire().hub().tasks;
+        let stop = tasks.stop().child_token();
+        let guard = ChangeGuard { _ends: stop.clone().drop_guard() };
+        tasks.spawn(stop.run_until_cancelled_owned(async move {
+            while let Some(event) = events.next().await {
+                if matches!(event, ServerEvent::ToolsChanged | ServerEvent::Missed) {
+                    handler().await;
+                }
+            }
+        }));
+        guard
+    }
+
+    fn mirrors(&self) -> bool {
+        self.link.wire().http().is_some() && self.revision().is_modern()
+    }
+
+    fn mirrored(&self, call: ToolCall<'_>) -> Vec<(String, String)> {
+        let known = self.link.tools.lock().unwrap_or_else(PoisonError::into_inner).get(call.name).cloned();
+        let (Some(known), Some(arguments)) = (known, call.arguments) else { return Vec::new() };
+        let arguments: Value = serde_json::from_str(arguments.get()).unwrap_or_default();
+        let sent = known.iter().filter_map(|one| Some((one.header.clone(), one.to_send(&arguments)?)));
+        sent.collect()
+    }
+}
+
+/// Keeps a handler of changes.
+#[derive(Debug)]
+#[must_use = "dropping the guard ends the handler"]
+pub struct ChangeGuard {
+    _ends: DropGuard,
+}
+
+/// Name and mirrored parameters of a definition; none where it has no name.
+fn mirrored_of(definition: &RawValue) -> Option<(String, Result<Vec<Mirrored>, String>)> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Definition<'a> {
+        #[serde(borrow)]
+        name: Cow<'a, str>,
+        #[serde(borrow, default)]
+        input_schema: Option<&'a RawValue>,
+    }
+    let definition: Definition<'_> = serde_json::from_str(definition.get()).ok()?;
+    let schema = definition.input_schema.map_or("null", RawValue::get);
+    // Most schemas do not mention it, and most of the cost is the tree.
+    let found = if schema.contains(mirrored::ANNOTATION) {
+        let schema: Value = serde_json::from_str(schema).unwrap_or_default();
+        mirrored::of(&schema)
+    } else {
+        Ok(Vec::new())
+    };
+    Some((definition.name.into_owned(), found))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn mirrored_parameters_are_found_and_void_ones_told() {
+        let read = |definition: Value| mirrored_of(&to_raw(&definition));
+        let tool = |header: Value| {
+            json!({ "name": "t", "inputSchema": { "type": "object",
+                "properties": { "region": { "type": "string", "x-mcp-header": header } } } })
+        };
+        let (name, found) = read(tool(json!("Region"))).unwrap();
+        assert_eq!((name.as_str(), found.unwrap()[0].header.as_str()), ("t", "mcp-param-region"));
+        assert!(read(tool(json!("a b"))).unwrap().1.is_err());
+        assert_eq!(read(json!({ "name": "t" })).unwrap().1, Ok(vec![]));
+        assert_eq!(read(json!({ "name": 5 })), None);
+        assert_eq!(read(json!(5)), None);
+    }
+}

@@ -1,0 +1,90 @@
+//! Where a server is.
+
+use std::{fmt, path::PathBuf, sync::Arc};
+
+use toolyard_net::{Dialer, HttpClient, OutsideUrl};
+
+use crate::credentials::Credentials;
+
+/// Where a server is.
+#[derive(Debug, Clone)]
+pub enum Transport {
+    /// A process of our own.
+    Stdio(StdioCommand),
+    /// Streamable HTTP.
+    Http(HttpTarget),
+    /// One message per text frame, subprotocol `mcp`.
+    WebSocket(WebSocketTarget),
+}
+
+/// A process to start. It runs code with our rights: show the whole command to whoever allows it.
+#[derive(Clone, Default)]
+pub struct StdioCommand {
+    /// Found by the `PATH` among the variables, or a path.
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// All its variables: nothing is inherited.
+    pub env: Vec<(String, String)>,
+    /// Where it runs; else where we do.
+    pub cwd: Option<PathBuf>,
+}
+
+/// A server behind a URL.
+#[derive(Clone)]
+pub struct HttpTarget {
+    /// The endpoint.
+    pub url: OutsideUrl,
+    /// What sends the requests.
+    pub http: HttpClient,
+    /// Who vouches for them.
+    pub credentials: Arc<dyn Credentials>,
+}
+
+/// A server behind a socket.
+#[derive(Clone)]
+pub struct WebSocketTarget {
+    /// The endpoint, written as `http` or `https`.
+    pub url: OutsideUrl,
+    /// What opens the socket.
+    pub dialer: Dialer,
+    /// Who vouches for it.
+    pub credentials: Arc<dyn Credentials>,
+}
+
+impl fmt::Debug for StdioCommand {
+    /// The names of the variables only: values are secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StdioCommand")
+            .field("program", &self.program)
+            .field("args", &self.args)
+            .field("env", &self.env.iter().map(|(name, _)| name).collect::<Vec<_>>())
+            .field("cwd", &self.cwd)
+            .finish()
+    }
+}
+
+impl fmt::Debug for HttpTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpTarget").field("url", &self.url.to_string()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for WebSocketTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WebSocketTarget").field("url", &self.url.to_string()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn printing_does_not_tell_secrets() {
+        let command =
+            StdioCommand { env: vec![("KEY".to_owned(), "sesame".to_owned())], ..StdioCommand::default() };
+        let shown = format!("{command:?}");
+        assert!(shown.contains("KEY") && !shown.contains("sesame"), "{shown}");
+    }
+}

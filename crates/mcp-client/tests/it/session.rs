@@ -1,0 +1,127 @@
+//! Sessions of the handshake era over HTTP: kept, lost, given back; and streams that are taken up again.
+
+use serde_json::json;
+use toolyard_mcp_client::{ClientError, Era, ServerEvent};
+use toolyard_testkit::upstream::{Behave, On, Options as Upstream};
+
+use crate::world::{Way, World, call, echo, next};
+
+#[tokio::test]
+async fn a_session_is_kept_and_given_back() {
+    let world = World::new().await;
+    let client = world.connect(Way::Http, Era::Handshake).await;
+    echo(&client, "a").await;
+    let told = world.upstream.seen("notifications/initialized");
+    let called = world.upstream.seen("tools/call");
+    assert!(told[0].header("mcp-session-id").is_some());
+    assert_eq!(told[0].header("mcp-session-id"), called[0].header("mcp-session-id"));
+    assert_eq!(world.upstream.seen("initialize")[0].header("mcp-session-id"), None);
+    client.close().await;
+    assert_eq!(world.upstream.sessions(), 0);
+}
+
+#[tokio::test]
+async fn a_dropped_client_gives_its_session_back_too() {
+    let world = World::new().await;
+    drop(world.connect(Way::Http, Era::Handshake).await);
+    world.upstream.wait_seen("DELETE", 1).await;
+    world.quiet().await;
+}
+
+#[tokio::test]
+async fn a_server_without_sessions_is_fine() {
+    let world = World::with(Upstream { session_ids: false, ..Upstream::default() }).await;
+    let client = world.connect(Way::Http, Era::Handshake).await;
+    assert_eq!(echo(&client, "a").await, "a");
+    client.close().await;
+    assert!(world.upstream.seen("DELETE").is_empty());
+}
+
+#[tokio::test]
+async fn a_lost_session_is_replaced_once_for_all_who_lost_it() {
+    let world = World::new().await;
+    let client = world.connect(Way::Http, Era::Handshake).await;
+    let mut events = client.events();
+    world.upstream.forget_sessions();
+    let calls = ["1", "2", "3", "4"].map(|text| echo(&client, text));
+    assert_eq!(futures_util::future::join_all(calls).await, ["1", "2", "3", "4"]);
+    assert_eq!(world.upstream.seen("initialize").len(), 2);
+    assert_eq!(next(&mut events).await, Some(ServerEvent::ToolsChanged));
+}
+
+#[tokio::test]
+async fn a_session_that_is_lost_again_at_once_is_an_error() {
+    let world = World::new().await;
+    let client = world.connect(Way::Http, Era::Handshake).await;
+    world.upstream.when(On::method("tools/call"), Behave::status(404));
+    let lost = call(&client, "echo", json!({})).await.unwrap_err();
+    assert!(matches!(lost, ClientError::Status { status, .. } if status == 404), "{lost}");
+    assert_eq!(world.upstream.seen("tools/call").len(), 2);
+}
+
+#[tokio::test]
+async fn a_session_that_cannot_be_replaced_is_tried_again_by_the_next_request() {
+    let world = World::new().await;
+    let client = world.connect(Way::Http, Era::Handshake).await;
+    world.upstream.forget_sessions();
+    world.upstream.when(On::method("initialize"), Behave::status(503));
+    let lost = call(&client, "echo", json!({})).await.unwrap_err();
+    assert!(matches!(lost, ClientError::Status { status, .. } if status == 503), "{lost}");
+    world.upstream.behave_well();
+    assert_eq!(echo(&client, "back").await, "back");
+}
+
+#[tokio::test]
+async fn a_stream_that_ends_before_its_answer_is_taken_up_again() {
+    let world = World::rich().await;
+    let client = world.connect(Way::Http, Era::Handshake).await;
+    let result = call(&client, "test_reconnection", json!({})).await.unwrap();
+    assert!(result["content"][0]["text"].is_string(), "{result}");
+    let resumed = world.upstream.seen("GET");
+    assert!(resumed.iter().any(|get| get.header("last-event-id").is_some()));
+}
+
+#[tokio::test]
+async fn a_stream_without_event_ids_cannot_be_taken_up_again() {
+    let world = World::new().await;
+    let client = world.connect(Way::Http, Era::Handshake).await;
+    let stream = Behave::Raw(200, "text/event-stream".to_owned(), b"data:\n\n".to_vec());
+    world.upstream.when(On::tool("echo"), stream);
+    let lost = call(&client, "echo", json!({})).await.unwrap_err();
+    assert!(matches!(lost, ClientError::PerhapsSent(_)), "{lost}");
+    // Nobody waits for it any more, and in this era the server does not know.
+    world.upstream.wait_seen("notifications/cancelled", 1).await;
+}
+
+#[tokio::test]
+async fn a_stream_is_not_taken_up_again_for_ever() {
+    let world = World::new().await;
+    let client = world.connect(Way::Http, Era::Handshake).await;
+    world.upstream.wait_listening(1).await;
+    let before = world.upstream.seen("GET").len();
+    let stream = Behave::Raw(200, "text/event-stream".to_owned(), b"retry: 1\nid: 7\ndata:\n\n".to_vec());
+    world.upstream.when(On::tool("echo"), stream);
+    let (lost, ()) = tokio::join!(call(&client, "echo", json!({})), async {
+        // The fixture keeps a stream open that it does not know; this ends each.
+        for gets in before + 1.. {
+            world.upstream.wait_seen("GET", gets).await;
+            world.upstream.end_listening();
+            if gets > before + 6 {
+                break;
+            }
+        }
+    });
+    let lost = lost.unwrap_err();
+    assert!(lost.to_string().contains("6 tries did not bring it back"), "{lost}");
+}
+
+#[tokio::test]
+async fn a_modern_stream_is_lost_when_it_breaks() {
+    let world = World::new().await;
+    let client = world.connect(Way::Http, Era::Modern).await;
+    let stream = Behave::Raw(200, "text/event-stream".to_owned(), b"id: 7\ndata:\n\n".to_vec());
+    world.upstream.when(On::tool("echo"), stream);
+    let lost = call(&client, "echo", json!({})).await.unwrap_err();
+    assert!(matches!(lost, ClientError::PerhapsSent(_)), "{lost}");
+    assert!(world.upstream.seen("GET").is_empty());
+}

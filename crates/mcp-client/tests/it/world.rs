@@ -1,0 +1,191 @@
+//! A server, and clients to it over every wire.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json, value::RawValue};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
+    net::{TcpListener, TcpStream},
+};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{
+        Message,
+        handshake::server::{Request, Response},
+    },
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use toolyard_mcp_client::{
+    Answer, Client, ClientError, Era, HttpTarget, Options, RequestOptions, ServerEvent, ServerEvents,
+    StaticHeaders, StdioCommand, ToolCall, Transport, WebSocketTarget,
+};
+use toolyard_net::{ClientSettings, Dialer, Guard, HttpClient, OutsideUrl};
+use toolyard_protocol::raw::to_raw;
+use toolyard_testkit::upstream::{FakeUpstream, Fixtures, Options as Upstream};
+
+/// For things that have to happen; a test that waits so long has failed.
+pub(crate) const WAIT: Duration = Duration::from_secs(30);
+
+/// How to reach the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Http,
+    WebSocket,
+}
+
+/// Every wire in both eras.
+pub(crate) const ALL: [(Way, Era); 4] = [
+    (Way::Http, Era::Modern),
+    (Way::Http, Era::Handshake),
+    (Way::WebSocket, Era::Modern),
+    (Way::WebSocket, Era::Handshake),
+];
+
+pub(crate) struct World {
+    pub(crate) upstream: Arc<FakeUpstream>,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) stop: CancellationToken,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        Self::with(Upstream::default()).await
+    }
+
+    /// With everything that the conformance suite calls by name.
+    pub(crate) async fn rich() -> Self {
+        Self::with(Upstream { fixtures: Fixtures::Conformance, ..Upstream::default() }).await
+    }
+
+    pub(crate) async fn with(options: Upstream) -> Self {
+        let upstream = Arc::new(FakeUpstream::with(options).await);
+        Self { upstream, tasks: TaskTracker::new(), stop: CancellationToken::new() }
+    }
+
+    pub(crate) fn options(&self, era: Era) -> Options {
+        let mut options = Options::new(self.tasks.clone(), self.stop.clone());
+        options.era = era;
+        options.limits.back_off = (Duration::from_millis(1), Duration::from_millis(4));
+        options
+    }
+
+    pub(crate) fn http(&self) -> Transport {
+        http_to(&self.upstream.url())
+    }
+
+    pub(crate) async fn transport(&self, way: Way) -> Transport {
+        match way {
+            Way::Http => self.http(),
+            Way::WebSocket => self.websocket().await,
+        }
+    }
+
+    pub(crate) async fn connect(&self, way: Way, era: Era) -> Client {
+        self.connect_with(way, self.options(era)).await
+    }
+
+    pub(crate) async fn connect_with(&self, way: Way, options: Options) -> Client {
+        Client::connect(self.transport(way).await, options).await.unwrap()
+    }
+
+    /// A socket in front of the server, which itself speaks lines.
+    async fn websocket(&self) -> Transport {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let (upstream, tasks, stop) = (self.upstream.clone(), self.tasks.clone(), self.stop.clone());
+        self.tasks.spawn(self.stop.clone().run_until_cancelled_owned(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tasks.spawn(stop.clone().run_until_cancelled_owned(bridge(stream, upstream.clone())));
+            }
+        }));
+        let dialer = Dialer::new(Guard::dev(), WAIT);
+        let url = OutsideUrl::parse(&url, &Guard::dev()).unwrap();
+        Transport::WebSocket(WebSocketTarget { url, dialer, credentials: Arc::new(StaticHeaders::default()) })
+    }
+
+    /// Waits until nothing of any client is left.
+    pub(crate) async fn quiet(&self) {
+        self.stop.cancel();
+        self.tasks.close();
+        tokio::time::timeout(WAIT, self.tasks.wait()).await.expect("something of a client is left");
+    }
+}
+
+pub(crate) fn http_to(url: &str) -> Transport {
+    Transport::Http(HttpTarget {
+        url: OutsideUrl::parse(url, &Guard::dev()).unwrap(),
+        http: HttpClient::new(Guard::dev(), ClientSettings::default()),
+        credentials: Arc::new(StaticHeaders::default()),
+    })
+}
+
+/// Takes a connection as a socket of the right kind.
+#[expect(clippy::result_large_err, reason = "the shape of the callback is not ours")]
+pub(crate) async fn accept(stream: TcpStream) -> WebSocketStream<TcpStream> {
+    let speaks_mcp = |request: &Request, mut response: Response| {
+        assert_eq!(request.headers()["sec-websocket-protocol"], "mcp");
+        response.headers_mut().insert("sec-websocket-protocol", "mcp".parse().unwrap());
+        Ok(response)
+    };
+    tokio_tungstenite::accept_hdr_async(stream, speaks_mcp).await.unwrap()
+}
+
+async fn bridge(stream: TcpStream, upstream: Arc<FakeUpstream>) {
+    let socket = accept(stream).await;
+    let (mut to_client, mut from_client) = socket.split();
+    let (from_server, mut to_server) = tokio::io::split(upstream.pipe());
+    let mut lines = BufReader::new(from_server).lines();
+    loop {
+        tokio::select! {
+            line = lines.next_line() => match line {
+                Ok(Some(line)) => to_client.send(Message::text(line)).await.unwrap(),
+                _ => return drop(to_client.close().await),
+            },
+            message = from_client.next() => match message {
+                Some(Ok(Message::Text(text))) => {
+                    to_server.write_all(format!("{text}\n").as_bytes()).await.unwrap();
+                }
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                Some(Ok(_)) => {}
+            },
+        }
+    }
+}
+
+/// The server as a process.
+pub(crate) fn process(arguments: &[&str]) -> Transport {
+    Transport::Stdio(StdioCommand {
+        program: FakeUpstream::binary().to_str().unwrap().to_owned(),
+        args: ["--stdio"].iter().chain(arguments).map(|&word| word.to_owned()).collect(),
+        ..StdioCommand::default()
+    })
+}
+
+pub(crate) fn raw(value: Value) -> Box<RawValue> {
+    to_raw(&value)
+}
+
+pub(crate) fn value(raw: &RawValue) -> Value {
+    serde_json::from_str(raw.get()).unwrap()
+}
+
+/// Calls a tool and gives back its whole result.
+pub(crate) async fn call(client: &Client, name: &str, arguments: Value) -> Result<Value, ClientError> {
+    let arguments = raw(arguments);
+    let answer = client.call_tool(ToolCall::new(name, Some(&arguments)), RequestOptions::default()).await?;
+    match answer {
+        Answer::Complete(result) => Ok(value(&result)),
+        Answer::InputRequired(_) => panic!("input was asked for"),
+    }
+}
+
+pub(crate) async fn echo(client: &Client, text: &str) -> String {
+    let result = call(client, "echo", json!({ "text": text })).await.unwrap();
+    result["content"][0]["text"].as_str().unwrap().to_owned()
+}
+
+/// The next event; one that never comes fails the test.
+pub(crate) async fn next(events: &mut ServerEvents) -> Option<ServerEvent> {
+    tokio::time::timeout(WAIT, events.next()).await.expect("no event came")
+}

@@ -1,0 +1,240 @@
+//! Somebody in between, on the other side, or at the next desk.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use http::StatusCode;
+use serde_json::json;
+use toolyard_mcp_client::oauth::{Callback, OAuthError, TokenKey, TokenStore};
+use toolyard_mcp_client::{Client, Credentials, CredentialsError, HttpTarget, Options, Transport};
+use toolyard_net::{Guard, OutsideUrl};
+use toolyard_protocol::secret::Secret;
+use toolyard_testkit::authorization::{FakeAuthorization, FakeResource, Fault, Iss, WebRequest};
+
+use crate::world::{METADATA, PRM, World, client, user};
+
+fn codes_redeemed(world: &World) -> usize {
+    world.token_requests("authorization_code").len()
+}
+
+#[tokio::test]
+async fn a_forged_state_is_not_known() {
+    let world = World::start().await;
+    let callback = world.say_yes(&world.begin().await.unwrap()).await;
+    for state in [None, Some("forged".to_owned()), Some(String::new())] {
+        let forged = Callback { state, ..callback.clone() };
+        assert_eq!(world.complete(forged).await, Err(OAuthError::UnknownState));
+    }
+    assert_eq!(codes_redeemed(&world), 0);
+    assert!(world.complete(callback).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_state_is_good_once() {
+    let world = World::start().await;
+    let callback = world.say_yes(&world.begin().await.unwrap()).await;
+    let (first, second) = tokio::join!(world.complete(callback.clone()), world.complete(callback.clone()));
+    assert_eq!([first.is_ok(), second.is_ok()].iter().filter(|ok| **ok).count(), 1);
+    assert_eq!(world.complete(callback).await, Err(OAuthError::UnknownState));
+    assert_eq!(codes_redeemed(&world), 1);
+}
+
+#[tokio::test]
+async fn a_state_is_good_for_a_while() {
+    let world = World::start().await;
+    let callback = world.say_yes(&world.begin().await.unwrap()).await;
+    world.clock.advance(600);
+    assert_eq!(world.complete(callback).await, Err(OAuthError::Expired));
+
+    let callback = world.say_yes(&world.begin().await.unwrap()).await;
+    world.clock.advance(599);
+    assert!(world.complete(callback).await.is_ok());
+    assert_eq!(codes_redeemed(&world), 1);
+}
+
+#[tokio::test]
+async fn nobody_finishes_what_another_user_began() {
+    let world = World::start().await;
+    let callback = world.say_yes(&world.begin().await.unwrap()).await;
+    let bobs = world.oauth.complete(&user("bob"), callback).await;
+    assert_eq!(bobs, Err(OAuthError::UnknownState));
+    assert_eq!((codes_redeemed(&world), world.kept().await), (0, None));
+}
+
+#[tokio::test]
+async fn another_server_must_not_answer() {
+    let world = World::start().await;
+    let url = world.authorization.url();
+    for (promises_iss, iss) in [
+        (true, Iss::Wrong("https://evil.example".to_owned())),
+        (false, Iss::Wrong("https://evil.example".to_owned())),
+        (true, Iss::Wrong(format!("{url}/"))),
+        (true, Iss::Missing),
+    ] {
+        world.authorization.script(|server| (server.promises_iss, server.iss) = (promises_iss, iss.clone()));
+        assert_eq!(world.authorize().await, Err(OAuthError::WrongIssuer), "{iss:?}");
+    }
+    assert_eq!(codes_redeemed(&world), 0);
+    world.authorization.script(|server| (server.promises_iss, server.iss) = (false, Iss::Missing));
+    world.authorize().await.unwrap();
+}
+
+#[tokio::test]
+async fn metadata_that_name_another_issuer_are_not_used() {
+    let world = World::start().await;
+    world.authorization.script(|server| server.issuer = Some("https://evil.example".to_owned()));
+    let refused = world.begin().await.unwrap_err();
+    assert!(matches!(refused, OAuthError::BadMetadata(_)), "{refused:?}");
+    assert!(world.authorization.seen("/register").is_empty());
+}
+
+#[tokio::test]
+async fn metadata_of_another_resource_are_not_used() {
+    let world = World::start().await;
+    world.resource.script(|resource| resource.resource = Some("https://evil.example/mcp".to_owned()));
+    world.call().await.unwrap_err();
+    let refused = world.begin().await.unwrap_err();
+    assert!(matches!(refused, OAuthError::BadMetadata(_)), "{refused:?}");
+    assert!(world.authorization.seen(METADATA).is_empty());
+}
+
+#[tokio::test]
+async fn an_upstream_that_changes_its_server_midway_does_not_get_the_code() {
+    let world = World::start().await;
+    let evil = FakeAuthorization::start().await;
+    let callback = world.say_yes(&world.begin().await.unwrap()).await;
+    world.resource.script(|resource| resource.servers = vec![evil.url()]);
+    assert_eq!(world.complete(callback).await, Err(OAuthError::WrongIssuer));
+    assert!(evil.seen("/token").is_empty());
+}
+
+#[tokio::test]
+async fn a_server_without_pkce_is_refused() {
+    let world = World::start().await;
+    for methods in [None, Some(vec!["plain".to_owned()])] {
+        world.authorization.script(|server| server.pkce = methods);
+        assert_eq!(world.begin().await, Err(OAuthError::NoPkce));
+    }
+}
+
+#[tokio::test]
+async fn a_link_that_is_a_program_is_refused() {
+    let world = World::start().await;
+    world.authorization.script(|server| {
+        server.metadata = json!({ "authorization_endpoint": "javascript:alert(document.cookie)" });
+    });
+    assert_eq!(world.begin().await, Err(OAuthError::Insecure("authorization")));
+}
+
+#[tokio::test]
+async fn a_no_of_the_user_is_passed_on_without_control_characters() {
+    let world = World::start().await;
+    world.authorization.script(|server| server.denies = Some("access_denied\r\nforged: line".to_owned()));
+    let denied = world.authorize().await;
+    assert_eq!(denied, Err(OAuthError::Denied("access_denied  forged: line".to_owned())));
+    assert_eq!(world.kept().await, None);
+}
+
+#[tokio::test]
+async fn a_token_stays_at_its_upstream() {
+    let world = World::start().await;
+    world.authorize().await.unwrap();
+    let elsewhere = FakeResource::start(&world.authorization).await;
+    let moved = world.oauth.authorizer(world.upstream(&elsewhere.url()), user("ada")).credentials();
+    assert!(moved.headers().await.unwrap().is_empty());
+    let path =
+        world.oauth.authorizer(world.upstream(&format!("{}/other", world.resource.url())), user("ada"));
+    assert!(path.credentials().headers().await.unwrap().is_empty());
+
+    world.clock.advance(3600);
+    assert_eq!(world.call().await, Ok(StatusCode::OK));
+    let with_bearer = |seen: &WebRequest| {
+        seen.headers.get("authorization").is_some_and(|value| value.as_bytes().starts_with(b"Bearer"))
+    };
+    for path in [METADATA, "/register", "/authorize", "/token"] {
+        assert!(!world.authorization.seen(path).iter().any(with_bearer), "{path}");
+    }
+    assert!(!world.resource.seen(&format!("{PRM}/mcp")).iter().any(with_bearer));
+    assert!(world.resource.seen("/mcp").iter().any(with_bearer));
+}
+
+#[tokio::test]
+async fn a_token_does_not_follow_a_redirect() {
+    let world = World::start().await;
+    world.authorize().await.unwrap();
+    let elsewhere = FakeResource::start(&world.authorization).await;
+    world.resource.fails("/mcp", Fault::Redirect(307, elsewhere.url()));
+    let target = HttpTarget {
+        url: OutsideUrl::parse(&world.resource.url(), &Guard::dev()).unwrap(),
+        http: client(),
+        credentials: Arc::new(world.credentials()),
+    };
+    let options = Options::new(Default::default(), Default::default());
+    assert!(Client::connect(Transport::Http(target), options).await.is_err());
+    assert!(world.resource.seen("/mcp").iter().any(|seen| seen.headers.contains_key("authorization")));
+    assert!(elsewhere.seen("/mcp").is_empty());
+}
+
+#[tokio::test]
+async fn a_token_for_another_resource_is_turned_away_and_not_asked_for_in_a_circle() {
+    let world = World::start().await;
+    world.authorize().await.unwrap();
+    // As if it had been given for another audience: the resource takes none of its tokens.
+    world.authorization.script(|server| server.refreshes = false);
+    world.authorization.end_tokens();
+    world.authorization.end_refresh_tokens();
+    assert_eq!(world.call().await, Err(CredentialsError::Needed));
+    assert_eq!(world.call().await, Err(CredentialsError::Needed));
+    assert_eq!(world.token_requests("refresh_token").len(), 1);
+}
+
+#[tokio::test]
+async fn a_record_that_cannot_be_read_is_none() {
+    let world = World::start().await;
+    let key = TokenKey { upstream: "mcp.test".to_owned(), user: user("ada") };
+    world.tokens.save(&key, Secret::new("{\"url\":")).await.unwrap();
+    assert_eq!(world.call().await, Err(CredentialsError::Needed));
+    world.authorize().await.unwrap();
+    assert_eq!(world.call().await, Ok(StatusCode::OK));
+}
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn no_secret_reaches_the_log() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_writer(move || writer.clone())
+        .finish();
+    let _default = tracing::subscriber::set_default(subscriber);
+    let world = World::start().await;
+    let started = world.begin().await.unwrap();
+    let callback = world.say_yes(&started).await;
+    tracing::info!(?started, ?callback, credentials = ?world.credentials(), "the test logs");
+    let code = callback.code.clone().unwrap();
+    world.complete(callback).await.unwrap();
+    world.clock.advance(3600);
+    assert_eq!(world.call().await, Ok(StatusCode::OK));
+
+    let written = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    assert!(written.contains("the test logs"));
+    for secret in [&*code, "access-", "refresh-", &*started.state] {
+        assert!(!written.contains(secret), "{secret} in {written}");
+    }
+    let verifier = &world.token_requests("authorization_code")[0]["code_verifier"];
+    assert!(!written.contains(verifier.as_str()));
+}

@@ -1,0 +1,71 @@
+//! The token is fine, and not for this.
+
+use http::StatusCode;
+use toolyard_mcp_client::oauth::OAuthError;
+use toolyard_mcp_client::{Challenge, Credentials, CredentialsError};
+
+use crate::world::World;
+
+async fn world_with_read() -> World {
+    let world = World::start().await;
+    world.resource.script(|resource| resource.challenge_scope = Some("read".to_owned()));
+    world.call().await.unwrap_err();
+    world.authorization.script(|server| server.gives_scope = Some("read also".to_owned()));
+    world.authorize().await.unwrap();
+    assert_eq!(world.call().await, Ok(StatusCode::OK));
+    world.authorization.script(|server| server.gives_scope = None);
+    world.resource.script(|resource| resource.needs = Some("write".to_owned()));
+    world
+}
+
+#[tokio::test]
+async fn the_user_is_asked_for_what_they_gave_and_what_is_wanting() {
+    let world = world_with_read().await;
+    assert_eq!(world.call().await, Err(CredentialsError::Needed));
+    // What the token is good for goes on.
+    assert!(!world.credentials().headers().await.unwrap().is_empty());
+
+    world.authorize().await.unwrap();
+    assert_eq!(world.authorization.seen("/authorize")[1].query["scope"], "read also write");
+    assert_eq!(world.authorization.seen("/register").len(), 1, "the same client asks for more");
+    assert_eq!(world.call().await, Ok(StatusCode::OK));
+}
+
+#[tokio::test]
+async fn a_user_is_not_asked_twice_for_what_is_not_given() {
+    let world = world_with_read().await;
+    world.authorization.script(|server| server.gives_scope = Some("read also".to_owned()));
+    assert_eq!(world.call().await, Err(CredentialsError::Needed));
+    world.authorize().await.unwrap();
+    for _ in 0..2 {
+        let failed = world.call().await.unwrap_err();
+        assert!(matches!(failed, CredentialsError::Failed(_)), "{failed:?}");
+    }
+    let started = world.begin().await.unwrap();
+    assert!(started.link.contains("scope=read+also&"), "{}", started.link);
+    world.authorizer().forget().await.unwrap();
+    assert_eq!(world.call().await, Err(CredentialsError::Needed));
+}
+
+#[tokio::test]
+async fn what_the_server_does_not_know_is_not_asked_for_again() {
+    let world = world_with_read().await;
+    assert_eq!(world.call().await, Err(CredentialsError::Needed));
+    world.authorization.script(|server| server.denies = Some("invalid_scope".to_owned()));
+    assert_eq!(world.authorize().await, Err(OAuthError::Denied("invalid_scope".to_owned())));
+    world.authorization.script(|server| server.denies = None);
+    world.authorize().await.unwrap();
+    assert_eq!(world.authorization.seen("/authorize")[2].query["scope"], "read also");
+}
+
+#[tokio::test]
+async fn any_other_no_is_a_no() {
+    let world = world_with_read().await;
+    let challenge = |status, header: &str| Challenge { status, www_authenticate: vec![header.to_owned()] };
+    for header in ["", "Bearer", "Bearer error=\"invalid_token\", scope=\"write\""] {
+        let no = challenge(StatusCode::FORBIDDEN, header);
+        assert_eq!(world.credentials().challenged(&no).await, Ok(false), "{header}");
+    }
+    let odd = challenge(StatusCode::IM_A_TEAPOT, "Bearer error=\"insufficient_scope\", scope=\"write\"");
+    assert_eq!(world.credentials().challenged(&odd).await, Ok(false));
+}

@@ -1,0 +1,330 @@
+//! Reads server-sent events: `event`, `data`, `id`, `retry` and comments, whatever line ends the peer uses and however
+//! the body is cut into pieces. What the data means is the caller's business.
+
+use std::time::Duration;
+
+use bytes::{Buf, Bytes, BytesMut};
+use hyper::body::Incoming;
+use tokio::time::timeout;
+
+use crate::error::NetError;
+use crate::response::{Response, next_chunk, within};
+
+/// Longest event id that is kept; it is sent back in a header. A longer one is passed over.
+const MAX_ID_LENGTH: usize = 1024;
+
+/// One event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// The kind; `message` where the peer named none.
+    pub name: String,
+    /// The lines of data, joined by line feeds. Empty for an event that only carries an id.
+    pub data: Bytes,
+}
+
+impl Response {
+    /// The body as server-sent events. There is no limit for the whole: such a stream may stay open for days.
+    pub fn events(self, event_limit: usize) -> Events {
+        Events { body: self.into_body(), parser: Parser::new(event_limit), idle: None, failed: None }
+    }
+}
+
+/// Reads a body event by event.
+#[derive(Debug)]
+pub struct Events {
+    body: Incoming,
+    parser: Parser,
+    idle: Option<Duration>,
+    /// Told again on each further call: a stream that broke must not look like one that ended.
+    failed: Option<NetError>,
+}
+
+impl Events {
+    /// A stream on which nothing comes for so long counts as broken, and a comment is something: a peer may be gone
+    /// without a word.
+    #[must_use]
+    pub fn idle(mut self, limit: Duration) -> Self {
+        self.idle = Some(limit);
+        self
+    }
+
+    /// The next event, `None` after the last. An event whose empty line did not come is left out, as the standard says.
+    ///
+    /// Nothing is lost when the future is dropped: the next call goes on where it was.
+    pub async fn next(&mut self) -> Result<Option<Event>, NetError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        let event = self.read().await;
+        if let Err(error) = &event {
+            self.failed = Some(error.clone());
+        }
+        event
+    }
+
+    async fn read(&mut self) -> Result<Option<Event>, NetError> {
+        loop {
+            if let Some(event) = self.parser.next()? {
+                return Ok(Some(event));
+            }
+            let chunk = match self.idle {
+                None => next_chunk(&mut self.body).await?,
+                Some(limit) => {
+                    let silent = |_| NetError::Broken { detail: format!("nothing came for {limit:?}") };
+                    timeout(limit, next_chunk(&mut self.body)).await.map_err(silent)??
+                }
+            };
+            match chunk {
+                Some(chunk) => self.parser.chunk = chunk,
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// The id of the last event that had one: where to go on from.
+    pub fn last_id(&self) -> Option<&str> {
+        self.parser.last_id.as_deref()
+    }
+
+    /// How long the peer wants a client to wait before it connects again.
+    pub fn retry(&self) -> Option<Duration> {
+        self.parser.retry
+    }
+}
+
+/// The grammar, without the body.
+#[derive(Debug)]
+struct Parser {
+    /// Received and not yet looked at.
+    chunk: Bytes,
+    /// The start of a line whose end has not been received.
+    begun: BytesMut,
+    /// A line ended with a carriage return: a line feed right after it belongs to it.
+    after_return: bool,
+    first_line: bool,
+    limit: usize,
+    name: String,
+    data: Option<Data>,
+    id: Option<String>,
+    last_id: Option<String>,
+    retry: Option<Duration>,
+}
+
+/// Most events have one line of data, which is handed on as it came.
+#[derive(Debug)]
+enum Data {
+    One(Bytes),
+    Many(BytesMut),
+}
+
+impl Data {
+    fn len(&self) -> usize {
+        match self {
+            Self::One(line) => line.len(),
+            Self::Many(lines) => lines.len(),
+        }
+    }
+
+    fn and(self, line: &[u8]) -> Self {
+        let mut lines = match self {
+            Self::One(first) => BytesMut::from(first),
+            Self::Many(lines) => lines,
+        };
+        lines.extend_from_slice(b"\n");
+        lines.extend_from_slice(line);
+        Self::Many(lines)
+    }
+
+    fn whole(self) -> Bytes {
+        match self {
+            Self::One(line) => line,
+            Self::Many(lines) => lines.freeze(),
+        }
+    }
+}
+
+impl Parser {
+    fn new(limit: usize) -> Self {
+        Self {
+            chunk: Bytes::new(),
+            begun: BytesMut::new(),
+            after_return: false,
+            first_line: true,
+            limit,
+            name: String::new(),
+            data: None,
+            id: None,
+            last_id: None,
+            retry: None,
+        }
+    }
+
+    /// The next event whose end is in the chunk.
+    fn next(&mut self) -> Result<Option<Event>, NetError> {
+        while let Some(line) = self.take_line()? {
+            if line.is_empty() {
+                if let Some(event) = self.end_event() {
+                    return Ok(Some(event));
+                }
+            } else {
+                self.field(&line);
+            }
+        }
+        Ok(None)
+    }
+
+    /// A line whose end is in the chunk; otherwise the chunk is moved to the line that has begun.
+    fn take_line(&mut self) -> Result<Option<Bytes>, NetError> {
+        if self.after_return && !self.chunk.is_empty() {
+            self.after_return = false;
+            if self.chunk[0] == b'\n' {
+                self.chunk.advance(1);
+            }
+        }
+        let end = self.chunk.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+        let held = self.begun.len() + self.data.as_ref().map_or(0, Data::len);
+        within(held + end.unwrap_or(self.chunk.len()), self.limit)?;
+        let Some(end) = end else {
+            self.begun.extend_from_slice(&std::mem::take(&mut self.chunk));
+            return Ok(None);
+        };
+        let mut line = self.chunk.split_to(end + 1);
+        self.after_return = line.ends_with(b"\r");
+        line.truncate(end);
+        if !self.begun.is_empty() {
+            self.begun.extend_from_slice(&line);
+            line = self.begun.split().freeze();
+        }
+        if std::mem::take(&mut self.first_line) && line.starts_with(b"\xef\xbb\xbf") {
+            line.advance(3);
+        }
+        Ok(Some(line))
+    }
+
+    fn field(&mut self, line: &Bytes) {
+        let colon = line.iter().position(|byte| *byte == b':');
+        let (name, mut value) = match colon {
+            Some(0) => return,
+            Some(colon) => (&line[..colon], line.slice(colon + 1..)),
+            None => (&line[..], Bytes::new()),
+        };
+        if value.starts_with(b" ") {
+            value.advance(1);
+        }
+        match name {
+            b"data" => {
+                self.data = Some(match self.data.take() {
+                    None => Data::One(value),
+                    Some(data) => data.and(&value),
+                });
+            }
+            b"event" => self.name = String::from_utf8_lossy(&value).into_owned(),
+            b"id" if value.len() <= MAX_ID_LENGTH && !value.contains(&0) => {
+                self.id = Some(String::from_utf8_lossy(&value).into_owned());
+            }
+            b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
+                // All digits: only a number too large to be meant can fail.
+                let millis = std::str::from_utf8(&value).ok().and_then(|text| text.parse().ok());
+                self.retry = Some(Duration::from_millis(millis.unwrap_or(u64::MAX)));
+            }
+            _ => {}
+        }
+    }
+
+    /// An empty line. Without data there is no event, but its id counts.
+    fn end_event(&mut self) -> Option<Event> {
+        if let Some(id) = self.id.take() {
+            self.last_id = Some(id).filter(|id| !id.is_empty());
+        }
+        let name = std::mem::take(&mut self.name);
+        let data = self.data.take()?.whole();
+        Some(Event { name: if name.is_empty() { "message".to_owned() } else { name }, data })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(parser: &mut Parser, chunks: &[&[u8]]) -> Result<Vec<(String, String)>, NetError> {
+        let mut found = Vec::new();
+        for chunk in chunks {
+            parser.chunk = Bytes::copy_from_slice(chunk);
+            while let Some(Event { name, data }) = parser.next()? {
+                found.push((name, String::from_utf8(data.to_vec()).unwrap()));
+            }
+        }
+        Ok(found)
+    }
+
+    fn event(name: &str, data: &str) -> (String, String) {
+        (name.to_owned(), data.to_owned())
+    }
+
+    const STREAM: &str = ": hello\nid: 7\nretry: 500\ndata:\n\nevent: tick\ndata: one\ndata:  two\nother: x\n\n\
+        data\ndata: {\"a\":1}\nid:\n\n:\n\nid: 9\n\ndata: never ended\n";
+
+    #[test]
+    fn reads_every_field_with_every_line_end_cut_anywhere() {
+        let expected =
+            vec![event("message", ""), event("tick", "one\n two"), event("message", "\n{\"a\":1}")];
+        for line_end in ["\n", "\r\n", "\r"] {
+            let text = STREAM.replace('\n', line_end);
+            for cut in 0..=text.len() {
+                let (left, right) = text.as_bytes().split_at(cut);
+                let mut parser = Parser::new(1000);
+                assert_eq!(
+                    parsed(&mut parser, &[left, right]).unwrap(),
+                    expected,
+                    "{line_end:?} cut at {cut}"
+                );
+                assert_eq!(parser.last_id.as_deref(), Some("9"));
+                assert_eq!(parser.retry, Some(Duration::from_millis(500)));
+            }
+            let bytes: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
+            assert_eq!(parsed(&mut Parser::new(1000), &bytes).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn an_id_counts_from_the_end_of_its_event_on() {
+        let mut parser = Parser::new(100);
+        parsed(&mut parser, &[b"id: 1\ndata: a\n\nid: 2\ndata: b\n"]).unwrap();
+        assert_eq!(parser.last_id.as_deref(), Some("1"));
+        parsed(&mut parser, &[b"\n"]).unwrap();
+        assert_eq!(parser.last_id.as_deref(), Some("2"));
+        parsed(&mut parser, &[b"id\n\n"]).unwrap();
+        assert_eq!(parser.last_id, None);
+    }
+
+    #[test]
+    fn odd_fields_are_passed_over() {
+        let mut parser = Parser::new(5000);
+        let long = format!("id: {}\n\n", "x".repeat(MAX_ID_LENGTH + 1));
+        let found = parsed(
+            &mut parser,
+            &[b"\xef\xbb\xbfdata: a\n\nretry: soon\nretry: -1\nid: a\0b\n\n", long.as_bytes()],
+        );
+        assert_eq!(found.unwrap(), [event("message", "a")]);
+        assert_eq!((parser.retry, parser.last_id.as_deref()), (None, None));
+        parsed(&mut parser, &[b"retry: 99999999999999999999999\n"]).unwrap();
+        assert_eq!(parser.retry, Some(Duration::from_millis(u64::MAX)));
+    }
+
+    #[test]
+    fn an_event_is_bounded_and_a_stream_is_not() {
+        let twelve = b"data: 123456789012\n\n".as_slice();
+        let mut parser = Parser::new(18);
+        for _ in 0..10 {
+            assert_eq!(parsed(&mut parser, &[twelve]).unwrap().len(), 1);
+        }
+        let over = Err(NetError::TooLarge { limit: 18 });
+        assert_eq!(parsed(&mut Parser::new(18), &[b"data: 1234567890123\n\n"]), over);
+        assert_eq!(parsed(&mut Parser::new(18), &[b"data: 1234567890", b"123"]), over);
+        assert_eq!(
+            parsed(&mut Parser::new(18), &[b"data: 12345\n", b"data: 12345\n", b"data: 12345\n"]),
+            over
+        );
+        assert_eq!(parsed(&mut Parser::new(18), &[b": a comment without an end"]), over);
+    }
+}

@@ -1,0 +1,129 @@
+//! A resource behind an authorization server: every path answers 401 until the right bearer comes.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+};
+
+use serde_json::json;
+
+use super::{
+    FakeAuthorization, State,
+    web::{self, Fault, Reply, Web, WebRequest},
+};
+
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+/// How the resource behaves.
+#[derive(Debug, Clone)]
+pub struct ResourceScript {
+    /// Its name for itself, if that is not its URL.
+    pub resource: Option<String>,
+    /// The authorization servers that it trusts.
+    pub servers: Vec<String>,
+    /// What its metadata say of scopes.
+    pub scopes: Vec<String>,
+    /// Where its metadata lie.
+    pub metadata_paths: Vec<String>,
+    /// The metadata that its challenge names; `None` names none.
+    pub challenge_metadata: Option<String>,
+    /// The scope that its challenge names.
+    pub challenge_scope: Option<String>,
+    /// The scope without which a token is not enough.
+    pub needs: Option<String>,
+}
+
+/// A resource on this machine. Stops when dropped.
+pub struct FakeResource {
+    web: Web,
+    script: Arc<Mutex<ResourceScript>>,
+}
+
+impl FakeResource {
+    /// Starts a resource that trusts that server, with metadata at both well-known paths.
+    pub async fn start(authorization: &FakeAuthorization) -> Self {
+        let script = Arc::new(Mutex::new(ResourceScript {
+            resource: None,
+            servers: vec![authorization.url()],
+            scopes: Vec::new(),
+            metadata_paths: vec![format!("{WELL_KNOWN}/mcp"), WELL_KNOWN.to_owned()],
+            challenge_metadata: None,
+            challenge_scope: None,
+            needs: None,
+        }));
+        let (working, state) = (script.clone(), authorization.state.clone());
+        let web = Web::start(move |url| {
+            let url = url.to_owned();
+            working.lock().unwrap().challenge_metadata = Some(format!("{url}{WELL_KNOWN}/mcp"));
+            Arc::new(move |request| answer(&url, &working.lock().unwrap(), &state.lock().unwrap(), request))
+        });
+        Self { web: web.await, script }
+    }
+
+    /// Where it answers.
+    pub fn url(&self) -> String {
+        format!("{}/mcp", self.web.url())
+    }
+
+    /// Changes how it behaves.
+    pub fn script(&self, change: impl FnOnce(&mut ResourceScript)) {
+        change(&mut self.script.lock().unwrap());
+    }
+
+    /// Makes a path fail.
+    pub fn fails(&self, path: &str, fault: Fault) {
+        self.web.fails(path, fault);
+    }
+
+    /// Lets one request through that came to [`Fault::Wait`].
+    pub fn let_through(&self) {
+        self.web.let_through();
+    }
+
+    /// The requests to a path so far.
+    pub fn seen(&self, path: &str) -> Vec<WebRequest> {
+        self.web.seen(path)
+    }
+
+    /// Waits until a path was asked for so many times.
+    pub async fn wait_seen(&self, path: &str, times: usize) -> Vec<WebRequest> {
+        self.web.wait_seen(path, times).await
+    }
+}
+
+fn answer(url: &str, script: &ResourceScript, state: &State, request: &WebRequest) -> Reply {
+    let resource = script.resource.clone().unwrap_or_else(|| format!("{url}/mcp"));
+    if script.metadata_paths.contains(&request.path) {
+        let mut metadata = json!({ "resource": resource, "authorization_servers": script.servers });
+        if !script.scopes.is_empty() {
+            metadata["scopes_supported"] = json!(script.scopes);
+        }
+        return web::json(200, &metadata);
+    }
+    if request.path != "/mcp" {
+        return web::text(404, String::new());
+    }
+    let header = request.headers.get("authorization").and_then(|value| value.to_str().ok());
+    let scopes = header.and_then(|value| value.strip_prefix("Bearer "));
+    match scopes.and_then(|token| state.scopes_of(token, &resource)) {
+        None => challenge(401, script, script.challenge_scope.as_deref(), None),
+        Some(scopes) if lacks(script, &scopes) => {
+            challenge(403, script, script.needs.as_deref(), Some("insufficient_scope"))
+        }
+        Some(_) => web::json(200, &json!({ "hello": "friend" })),
+    }
+}
+
+fn lacks(script: &ResourceScript, scopes: &BTreeSet<String>) -> bool {
+    script.needs.as_ref().is_some_and(|needed| !scopes.contains(needed))
+}
+
+fn challenge(status: u16, script: &ResourceScript, scope: Option<&str>, error: Option<&str>) -> Reply {
+    let named =
+        [("resource_metadata", script.challenge_metadata.as_deref()), ("scope", scope), ("error", error)];
+    let named = named.iter().filter_map(|(name, value)| value.map(|value| format!("{name}=\"{value}\"")));
+    let mut reply = web::text(status, String::new());
+    let header = format!("Bearer {}", named.collect::<Vec<_>>().join(", "));
+    reply.headers_mut().insert("www-authenticate", header.parse().unwrap());
+    reply
+}

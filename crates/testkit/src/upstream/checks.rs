@@ -1,0 +1,157 @@
+//! What the modern era wants of a request over HTTP before anyone looks at its method: `_meta`, version, headers.
+
+use http::HeaderMap;
+use serde_json::{Value, json};
+
+use super::message::{Failure, MODERN, OWN};
+
+/// Methods that the modern era knows. Anything else is refused before its parameters are looked at.
+const METHODS: [&str; 13] = [
+    "completion/complete",
+    "prompts/get",
+    "prompts/list",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "server/discover",
+    "subscriptions/listen",
+    "tasks/cancel",
+    "tasks/get",
+    "tasks/update",
+    "tools/call",
+    "tools/list",
+];
+
+/// The fields of `_meta`. They go for every transport.
+pub(super) fn meta(message: &Value, versions: &[&str]) -> Result<(), Failure> {
+    let meta = &message["params"]["_meta"];
+    let Some(version) = meta[format!("{OWN}protocolVersion")].as_str() else {
+        return Err(Failure::bad_meta(format!("_meta has no {OWN}protocolVersion")));
+    };
+    if !meta[format!("{OWN}clientCapabilities")].is_object() {
+        return Err(Failure::bad_meta(format!("_meta has no {OWN}clientCapabilities")));
+    }
+    if version != MODERN || !versions.contains(&MODERN) {
+        let data = json!({ "supported": versions, "requested": version });
+        return Err(Failure::new(-32022, 400, "Unsupported protocol version").with(data));
+    }
+    Ok(())
+}
+
+/// The headers that mirror the body. They go for HTTP only.
+pub(super) fn headers(headers: &HeaderMap, message: &Value) -> Result<(), Failure> {
+    let params = &message["params"];
+    let method = message["method"].as_str().unwrap_or_default();
+    mirrors(headers, "mcp-method", method)?;
+    let name = match method {
+        "tools/call" | "prompts/get" => params["name"].as_str(),
+        "resources/read" => params["uri"].as_str(),
+        "tasks/get" | "tasks/update" | "tasks/cancel" => params["taskId"].as_str(),
+        _ => None,
+    };
+    name.map_or(Ok(()), |name| mirrors(headers, "mcp-name", name))
+}
+
+/// The version in the header is that of the body.
+pub(super) fn version(headers: &HeaderMap, message: &Value) -> Result<(), Failure> {
+    match message["params"]["_meta"][format!("{OWN}protocolVersion")].as_str() {
+        Some(version) => mirrors(headers, "mcp-protocol-version", version),
+        None => Ok(()),
+    }
+}
+
+/// The method is one of the modern era.
+pub(super) fn method(message: &Value) -> Result<(), Failure> {
+    let method = message["method"].as_str().unwrap_or_default();
+    if METHODS.contains(&method) { Ok(()) } else { Err(Failure::no_method(method)) }
+}
+
+/// The arguments that the tool wants mirrored are in the headers, and nothing else is.
+pub(super) fn arguments(headers: &HeaderMap, schema: &Value, arguments: &Value) -> Result<(), Failure> {
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let argument = &arguments[name];
+        if let Some(header) = property["x-mcp-header"].as_str() {
+            let header = format!("mcp-param-{}", header.to_lowercase());
+            let plain = match argument {
+                Value::String(text) => Some(text.clone()),
+                Value::Bool(_) | Value::Number(_) => Some(argument.to_string()),
+                Value::Null | Value::Array(_) | Value::Object(_) => None,
+            };
+            match plain {
+                Some(plain) => mirrors(headers, &header, &plain)?,
+                None if headers.contains_key(&header) => {
+                    return Err(Failure::header(format!("{header} is there, but {name} is not")));
+                }
+                None => {}
+            }
+        }
+        self::arguments(headers, property, argument)?;
+    }
+    Ok(())
+}
+
+fn mirrors(headers: &HeaderMap, name: &str, body: &str) -> Result<(), Failure> {
+    let mut values = headers.get_all(name).iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return Err(Failure::header(format!("{name} has to be there once")));
+    };
+    let decoded = value.to_str().ok().and_then(|value| decode(value.trim()));
+    match decoded {
+        Some(value) if value == body => Ok(()),
+        Some(value) => Err(Failure::header(format!("{name} is {value}, but the body says {body}"))),
+        None => Err(Failure::header(format!("{name} is neither plain text nor valid Base64"))),
+    }
+}
+
+/// A header's value, out of `=?base64?…?=` where it is wrapped so.
+fn decode(value: &str) -> Option<String> {
+    let Some(inner) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
+        return Some(value.to_owned());
+    };
+    String::from_utf8(base64(inner)?).ok()
+}
+
+/// Strict: the padding has to be right.
+fn base64(text: &str) -> Option<Vec<u8>> {
+    if !text.len().is_multiple_of(4) {
+        return None;
+    }
+    let body = text.trim_end_matches('=');
+    if text.len() - body.len() > 2 {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    for group in body.as_bytes().chunks(4) {
+        let mut bits = 0_u32;
+        for byte in group {
+            let value = match byte {
+                b'A'..=b'Z' => byte - b'A',
+                b'a'..=b'z' => byte - b'a' + 26,
+                b'0'..=b'9' => byte - b'0' + 52,
+                b'+' => 62,
+                b'/' => 63,
+                _ => return None,
+            };
+            bits = bits << 6 | u32::from(value);
+        }
+        bits <<= 6 * (4 - group.len());
+        bytes.extend_from_slice(&bits.to_be_bytes()[1..group.len()]);
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_wrapped_values_strictly() {
+        assert_eq!(decode("plain").as_deref(), Some("plain"));
+        assert_eq!(decode("=?base64?SGVsbG8=?=").as_deref(), Some("Hello"));
+        assert_eq!(decode("=?base64?SGk=?=").as_deref(), Some("Hi"));
+        assert_eq!(decode("=?base64?w6TDtsO8?=").as_deref(), Some("äöü"));
+        assert_eq!(decode("=?base64?SGVsbG8?="), None);
+        assert_eq!(decode("=?base64?SGVs!!!bG8=?="), None);
+        assert_eq!(decode("=?base64?SGVsbG8=").as_deref(), Some("=?base64?SGVsbG8="));
+    }
+}

@@ -1,0 +1,181 @@
+//! The tools that the official conformance suite calls by name, and what it wants them to answer.
+//! Those that ask the client something are in `asks`, those that become tasks in `jobs`.
+
+use serde_json::{Value, json};
+
+use super::{
+    asks, jobs,
+    message::{Call, Failure, text, tool_error},
+    state::{Inner, List},
+};
+
+/// A red pixel.
+pub(super) const PNG: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
+
+/// Silence.
+const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
+
+fn tool(name: &str, description: &str) -> Value {
+    json!({
+        "name": name,
+        "description": description,
+        "inputSchema": { "type": "object", "additionalProperties": false },
+    })
+}
+
+fn tool_with(name: &str, description: &str, argument: &str, about: &str) -> Value {
+    json!({
+        "name": name,
+        "description": description,
+        "inputSchema": {
+            "type": "object",
+            "properties": { argument: { "type": "string", "description": about } },
+            "required": [argument],
+        },
+    })
+}
+
+/// The tools of the suite. The first one has to run without arguments: the suite calls whichever is first.
+pub(super) fn definitions() -> Vec<Value> {
+    let mut tools: Vec<_> = [
+        ("test_simple_text", "Answers a text."),
+        ("test_image_content", "Answers an image."),
+        ("test_audio_content", "Answers a sound."),
+        ("test_embedded_resource", "Answers a resource."),
+        ("test_multiple_content_types", "Answers a text, an image and a resource."),
+        ("test_tool_with_logging", "Logs three times."),
+        ("test_logging_tool", "Logs once."),
+        ("test_error_handling", "Fails."),
+        ("test_tool_with_progress", "Reports progress three times."),
+        ("test_missing_capability", "Runs only for clients that can sample."),
+        ("test_trigger_tool_change", "Changes the list of tools."),
+        ("test_trigger_prompt_change", "Changes the list of prompts."),
+        ("test_trigger_resource_update", "Changes the watched resource."),
+        ("test_reconnection", "Ends its stream before the answer, which waits for a reconnection."),
+    ]
+    .map(|(name, description)| tool(name, description))
+    .into();
+    tools.extend(asks::TOOLS.map(|(name, description)| tool(name, description)));
+    tools.push(tool_with("test_sampling", "Asks the client's model.", "prompt", "What to ask"));
+    tools.push(tool_with("test_elicitation", "Asks the user.", "message", "What to show"));
+    tools.push(json!({
+        "name": "test_x_mcp_header",
+        "description": "Wants its arguments in headers as well.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "region": { "type": "string", "x-mcp-header": "Region" },
+                "shard": { "type": "integer", "x-mcp-header": "Shard" },
+            },
+            "required": ["region"],
+        },
+    }));
+    tools.push(json_schema_tool());
+    tools
+}
+
+/// The suite compares this schema keyword by keyword.
+fn json_schema_tool() -> Value {
+    json!({
+        "name": "json_schema_2020_12_tool",
+        "description": "Tool with JSON Schema 2020-12 features",
+        "inputSchema": {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "$defs": {
+                "address": {
+                    "$anchor": "addressDef",
+                    "type": "object",
+                    "properties": { "street": { "type": "string" }, "city": { "type": "string" } },
+                },
+            },
+            "properties": {
+                "name": { "type": "string" },
+                "address": { "$ref": "#/$defs/address" },
+                "contactMethod": { "type": "string", "enum": ["phone", "email"] },
+                "phone": { "type": "string" },
+                "email": { "type": "string" },
+            },
+            "allOf": [{ "anyOf": [{ "required": ["phone"] }, { "required": ["email"] }] }],
+            "if": { "properties": { "contactMethod": { "const": "phone" } }, "required": ["contactMethod"] },
+            "then": { "required": ["phone"] },
+            "else": { "required": ["email"] },
+            "additionalProperties": false,
+        },
+    })
+}
+
+fn resource(uri: &str, mime: &str, text: &str) -> Value {
+    json!({ "type": "resource", "resource": { "uri": uri, "mimeType": mime, "text": text } })
+}
+
+/// Answers a tool of the suite. None where it is not one of them.
+pub(super) async fn call(inner: &Inner, call: &Call) -> Option<Result<Value, Failure>> {
+    let image = json!({ "type": "image", "data": PNG, "mimeType": "image/png" });
+    Some(Ok(match call.target() {
+        "test_simple_text" => text("This is a simple text response for testing."),
+        "test_image_content" => json!({ "content": [image] }),
+        "test_audio_content" => {
+            json!({ "content": [{ "type": "audio", "data": WAV, "mimeType": "audio/wav" }] })
+        }
+        "test_embedded_resource" => {
+            let text = "This is an embedded resource content.";
+            json!({ "content": [resource("test://embedded-resource", "text/plain", text)] })
+        }
+        "test_multiple_content_types" => json!({ "content": [
+            { "type": "text", "text": "Multiple content types test:" },
+            image,
+            resource("test://mixed-content-resource", "application/json", r#"{"test":"data","value":123}"#),
+        ] }),
+        "test_tool_with_logging" => {
+            for line in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
+                call.log("info", line).await;
+            }
+            text("Logged three times.")
+        }
+        "test_logging_tool" => {
+            call.log("info", "This is the log").await;
+            text("Logged once.")
+        }
+        "test_error_handling" => tool_error("This tool intentionally returns an error for testing"),
+        "test_tool_with_progress" => {
+            for progress in [0, 50, 100] {
+                call.progress(progress, 100).await;
+            }
+            text("Progress was reported.")
+        }
+        "test_missing_capability" if call.client_can("sampling") => text("The client can sample."),
+        "test_missing_capability" => return Some(Err(Failure::capability(json!({ "sampling": {} })))),
+        "test_trigger_tool_change" => {
+            inner.toggle(List::Tools, tool("test_changed_tool", "Comes and goes."));
+            text("The list of tools changed.")
+        }
+        "test_trigger_prompt_change" => {
+            let prompt = json!({ "name": "test_changed_prompt", "description": "Comes and goes." });
+            inner.toggle(List::Prompts, prompt);
+            text("The list of prompts changed.")
+        }
+        "test_trigger_resource_update" => {
+            inner.updated("test://watched-resource");
+            text("The watched resource changed.")
+        }
+        "test_reconnection" => text("The answer came after the reconnection."),
+        "test_x_mcp_header" => {
+            text(format!("region={} shard={}", call.argument("region"), call.argument("shard")))
+        }
+        "json_schema_2020_12_tool" => text("The schema was kept."),
+        name => match asks::call(inner, call, name).await {
+            Some(answer) => return Some(answer),
+            None => return jobs::call(inner, call).await,
+        },
+    }))
+}
+
+impl Inner {
+    /// Changes a list for real, so that whoever reads it again sees a difference, and says so.
+    fn toggle(&self, list: List, item: Value) {
+        self.script.lock().unwrap().lists.toggle(list, item);
+        self.announce(list);
+    }
+}

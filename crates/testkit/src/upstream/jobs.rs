@@ -1,0 +1,219 @@
+//! The tasks extension: tools whose answer is a task, and the methods that ask for it later. Modern era only.
+//!
+//! Nothing runs in the background: a job knows when it is done, and says so when it is asked.
+
+use std::{collections::HashMap, sync::Mutex, time::Duration};
+
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::{
+    asks::{self, Gathered, Question, form},
+    message::{Call, Failure, text, tool_error},
+    state::Inner,
+};
+
+/// The name of the extension.
+pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
+/// Jobs that are kept; more are refused.
+const MAX_JOBS: usize = 1_000;
+
+/// Longest that `slow_compute` takes.
+const MAX_SECONDS: u64 = 60;
+
+/// When every job of a fixture began: no test asks the clock.
+const BEGAN: &str = "2026-01-02T03:04:05Z";
+
+/// The tools, and whether they can do without a task.
+const TOOLS: [(&str, &str, &str); 6] = [
+    ("slow_compute", "Takes its time.", "optional"),
+    ("failing_job", "Fails as a task.", "required"),
+    ("protocol_error_job", "Breaks as a task.", "required"),
+    ("confirm_delete", "Asks before it deletes, as a task.", "required"),
+    ("multi_input", "Asks two things at once, as a task.", "required"),
+    ("test_tool_with_task", "Asks first, and then becomes a task.", "required"),
+];
+
+pub(super) fn definitions() -> Vec<Value> {
+    let greet = json!({
+        "name": "greet",
+        "description": "Greets.",
+        "inputSchema": { "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] },
+    });
+    let jobs = TOOLS.map(|(name, description, support)| {
+        let mut properties = json!({});
+        if name == "slow_compute" {
+            properties = json!({ "seconds": { "type": "integer" }, "label": { "type": "string" } });
+        } else if name == "confirm_delete" {
+            properties = json!({ "filename": { "type": "string" } });
+        }
+        json!({
+            "name": name,
+            "description": description,
+            "inputSchema": { "type": "object", "properties": properties },
+            "execution": { "taskSupport": support },
+        })
+    });
+    [greet].into_iter().chain(jobs).collect()
+}
+
+/// What a job comes to.
+#[derive(Clone)]
+enum Outcome {
+    Result(Value),
+    Error(Value),
+}
+
+struct Job {
+    done_at: Instant,
+    outcome: Outcome,
+    /// What it still asks for.
+    open: Map<String, Value>,
+    cancelled: bool,
+}
+
+impl Job {
+    fn is_over(&self) -> bool {
+        self.cancelled || (self.open.is_empty() && Instant::now() >= self.done_at)
+    }
+
+    fn status(&self) -> &'static str {
+        match &self.outcome {
+            _ if self.cancelled => "cancelled",
+            _ if !self.open.is_empty() => "input_required",
+            _ if !self.is_over() => "working",
+            Outcome::Result(_) => "completed",
+            Outcome::Error(_) => "failed",
+        }
+    }
+
+    fn describe(&self, id: &str) -> Value {
+        json!({
+            "taskId": id,
+            "status": self.status(),
+            "createdAt": BEGAN,
+            "lastUpdatedAt": BEGAN,
+            "ttlMs": 600_000,
+            "pollIntervalMs": 100,
+        })
+    }
+}
+
+/// The jobs of an upstream.
+#[derive(Default)]
+pub(super) struct Jobs(Mutex<HashMap<String, Job>>);
+
+fn declared(call: &Call) -> bool {
+    call.is_modern() && call.own_meta("clientCapabilities")["extensions"][EXTENSION].is_object()
+}
+
+fn undeclared() -> Failure {
+    Failure::capability(json!({ "extensions": { EXTENSION: {} } }))
+}
+
+/// Answers a tool of the extension. None where it is not one.
+pub(super) async fn call(inner: &Inner, call: &Call) -> Option<Result<Value, Failure>> {
+    if call.target() == "greet" {
+        let name = call.argument("name").as_str().unwrap_or("stranger");
+        return Some(Ok(text(format!("Hello, {name}!"))));
+    }
+    let (name, _, support) = TOOLS.into_iter().find(|(name, ..)| *name == call.target())?;
+    let seconds = call.argument("seconds").as_u64().unwrap_or(0).min(MAX_SECONDS);
+    let wait = Duration::from_secs(seconds);
+    if !declared(call) {
+        return Some(match support {
+            "required" if call.is_modern() => Err(undeclared()),
+            "required" => Ok(tool_error("This tool runs only as a task.")),
+            _ => {
+                tokio::time::sleep(wait).await;
+                Ok(text("Computed."))
+            }
+        });
+    }
+    let (mut open, mut outcome) = (Vec::new(), Outcome::Result(text("Done.")));
+    let confirm = |key| form(key, "Are you sure?", json!({ "confirm": { "type": "boolean" } }));
+    match name {
+        "failing_job" => outcome = Outcome::Result(tool_error("The job failed.")),
+        "protocol_error_job" => {
+            outcome = Outcome::Error(json!({ "code": -32603, "message": "The job broke." }))
+        }
+        "confirm_delete" => open = vec![confirm("confirm")],
+        "multi_input" => open = vec![confirm("first"), confirm("second")],
+        "test_tool_with_task" => match asks::user_name(inner, call).await {
+            Ok(Gathered::All(answers)) => {
+                let name = answers["user_name"]["content"]["name"].as_str().unwrap_or("stranger");
+                outcome = Outcome::Result(text(format!("Hello, {name}!")));
+            }
+            Ok(Gathered::Not(result)) => return Some(Ok(result)),
+            Err(failure) => return Some(Err(failure)),
+        },
+        _ => {}
+    }
+    let open = open.iter().map(Question::entry).collect();
+    Some(inner.begin_job(Job { done_at: Instant::now() + wait, outcome, open, cancelled: false }))
+}
+
+impl Inner {
+    fn begin_job(&self, job: Job) -> Result<Value, Failure> {
+        let mut jobs = self.jobs.0.lock().unwrap();
+        if jobs.len() >= MAX_JOBS {
+            return Err(Failure::new(-32603, 200, "there are too many tasks"));
+        }
+        let id = format!("task-{}", self.number());
+        let mut created = job.describe(&id);
+        created["resultType"] = json!("task");
+        jobs.insert(id, job);
+        Ok(created)
+    }
+
+    /// `tasks/get`, `tasks/update` and `tasks/cancel`.
+    pub(super) fn job(&self, call: &Call) -> Result<Value, Failure> {
+        if !declared(call) {
+            return Err(undeclared());
+        }
+        let id = call.params["taskId"].as_str().unwrap_or_default();
+        let mut jobs = self.jobs.0.lock().unwrap();
+        let job = jobs.get_mut(id).ok_or_else(|| Failure::params(format!("Unknown task: {id}")))?;
+        match call.method.as_str() {
+            "tasks/update" => {
+                let given = call.params["inputResponses"].as_object();
+                job.open.retain(|key, _| given.is_none_or(|given| !given.contains_key(key)));
+                Ok(json!({}))
+            }
+            "tasks/cancel" => {
+                job.cancelled = job.cancelled || !job.is_over();
+                Ok(json!({}))
+            }
+            _ => {
+                let mut told = job.describe(id);
+                match (job.status(), &job.outcome) {
+                    ("input_required", _) => told["inputRequests"] = Value::Object(job.open.clone()),
+                    ("completed", Outcome::Result(result)) => told["result"] = result.clone(),
+                    ("failed", Outcome::Error(error)) => told["error"] = error.clone(),
+                    _ => {}
+                }
+                Ok(told)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::upstream::Options;
+
+    #[test]
+    fn only_so_many_tasks_are_kept() {
+        let inner = Inner::new(Options::default());
+        let job = || Job {
+            done_at: Instant::now(),
+            outcome: Outcome::Result(json!({})),
+            open: Map::new(),
+            cancelled: false,
+        };
+        assert!((0..MAX_JOBS).all(|_| inner.begin_job(job()).is_ok()));
+        assert!(inner.begin_job(job()).is_err());
+    }
+}

@@ -1,0 +1,145 @@
+//! Who wants to hear of changes: `subscriptions/listen` of the modern era, and the streams of legacy sessions.
+
+use std::sync::Mutex;
+
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    message::{Call, Failure, OWN, Out},
+    state::{Inner, List},
+};
+
+struct Listener {
+    number: u64,
+    id: Value,
+    granted: Value,
+    out: mpsc::Sender<Out>,
+    end: CancellationToken,
+}
+
+impl Listener {
+    fn tagged(&self, method: &str, mut params: Value) -> Value {
+        params["_meta"] = json!({ format!("{OWN}subscriptionId"): self.id });
+        json!({ "jsonrpc": "2.0", "method": method, "params": params })
+    }
+}
+
+/// The open listen requests.
+#[derive(Default)]
+pub(super) struct Listeners(Mutex<Vec<Listener>>);
+
+/// Takes a listener off the list when its request is over, however that came.
+struct Leaving<'a>(&'a Inner, u64);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.0.listeners.0.lock().unwrap().retain(|listener| listener.number != self.1);
+        self.0.changed.notify_waiters();
+    }
+}
+
+impl Inner {
+    /// Answers only when the upstream ends the subscription.
+    pub(super) async fn listen(&self, call: &Call) -> Result<Value, Failure> {
+        let wanted = &call.params["notifications"];
+        if !wanted.is_object() {
+            return Err(Failure::params("subscriptions/listen needs notifications"));
+        }
+        let (number, end) = (self.number(), CancellationToken::new());
+        let granted = self.granted(wanted);
+        let listener =
+            Listener { number, id: call.id.clone(), granted, out: call.out.clone(), end: end.clone() };
+        {
+            // The acknowledgement goes out before anyone else can see the listener: it has to be first.
+            let mut listeners = self.listeners.0.lock().unwrap();
+            let params = json!({ "notifications": listener.granted });
+            let acknowledged = listener.tagged("notifications/subscriptions/acknowledged", params);
+            drop(listener.out.try_send(Out::Say(acknowledged)));
+            listeners.push(listener);
+        }
+        let _leaving = Leaving(self, number);
+        self.changed.notify_waiters();
+        end.cancelled().await;
+        Ok(json!({ "_meta": { format!("{OWN}subscriptionId"): call.id } }))
+    }
+
+    fn granted(&self, wanted: &Value) -> Value {
+        let can = self.capabilities();
+        let mut granted = Map::new();
+        for (key, list) in [
+            ("toolsListChanged", "tools"),
+            ("promptsListChanged", "prompts"),
+            ("resourcesListChanged", "resources"),
+        ] {
+            if wanted[key] == true && can[list].is_object() {
+                granted.insert(key.to_owned(), json!(true));
+            }
+        }
+        if wanted["resourceSubscriptions"].is_array() && can["resources"].is_object() {
+            granted.insert("resourceSubscriptions".to_owned(), wanted["resourceSubscriptions"].clone());
+        }
+        Value::Object(granted)
+    }
+
+    /// Tells everyone who wants to know that a list changed.
+    pub(super) fn announce(&self, list: List) {
+        let (key, method) = match list {
+            List::Tools => ("toolsListChanged", "notifications/tools/list_changed"),
+            List::Prompts => ("promptsListChanged", "notifications/prompts/list_changed"),
+            List::Resources | List::Templates => {
+                ("resourcesListChanged", "notifications/resources/list_changed")
+            }
+        };
+        for listener in self.listeners.0.lock().unwrap().iter().filter(|known| known.granted[key] == true) {
+            drop(listener.out.try_send(Out::Say(listener.tagged(method, json!({})))));
+        }
+        for session in self.script.lock().unwrap().sessions.values() {
+            session.tell(Out::Say(json!({ "jsonrpc": "2.0", "method": method })));
+        }
+    }
+
+    /// Tells everyone who subscribed to a resource that it changed.
+    pub(super) fn updated(&self, uri: &str) {
+        let method = "notifications/resources/updated";
+        let params = json!({ "uri": uri });
+        for listener in self.listeners.0.lock().unwrap().iter() {
+            let uris = listener.granted["resourceSubscriptions"].as_array();
+            if uris.is_some_and(|uris| uris.iter().any(|known| known == uri)) {
+                drop(listener.out.try_send(Out::Say(listener.tagged(method, params.clone()))));
+            }
+        }
+        for session in self.script.lock().unwrap().sessions.values().filter(|known| known.subscribed(uri)) {
+            session.tell(Out::Say(json!({ "jsonrpc": "2.0", "method": method, "params": params })));
+        }
+    }
+
+    /// How many streams are open that would hear of a change.
+    pub(super) fn listening(&self) -> usize {
+        let sessions = self.script.lock().unwrap();
+        let legacy = sessions.sessions.values().filter(|session| session.is_open()).count();
+        drop(sessions);
+        self.listeners.0.lock().unwrap().len() + legacy
+    }
+
+    /// Ends every listen request with its answer, and every legacy stream.
+    pub(super) fn end_listening(&self) {
+        for listener in self.listeners.0.lock().unwrap().iter() {
+            listener.end.cancel();
+        }
+        for session in self.script.lock().unwrap().sessions.values() {
+            session.close();
+        }
+    }
+
+    /// Breaks every stream off without a word.
+    pub(super) fn cut_listening(&self) {
+        for listener in self.listeners.0.lock().unwrap().iter() {
+            drop(listener.out.try_send(Out::Cut));
+        }
+        for session in self.script.lock().unwrap().sessions.values() {
+            session.tell(Out::Cut);
+        }
+    }
+}

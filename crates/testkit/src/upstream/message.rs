@@ -1,0 +1,204 @@
+//! JSON-RPC as both eras write it: versions, what a request is, and how it is refused. No transport, no tools.
+
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+
+use super::sessions::Session;
+
+/// The revision without a handshake.
+pub const MODERN: &str = "2026-07-28";
+
+/// The revisions opened by `initialize`, newest first.
+pub const LEGACY: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
+
+/// Prefix of the keys that the specification owns in `_meta`.
+pub(super) const OWN: &str = "io.modelcontextprotocol/";
+
+/// Messages that one stream may hold before its reader takes them.
+pub(super) const QUEUE: usize = 1_024;
+
+/// Log levels, from the least to the most urgent.
+const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+/// How urgent a log level is; an unknown one counts as the lowest.
+pub(super) fn urgency(level: &str) -> usize {
+    LEVELS.iter().position(|known| *known == level).unwrap_or(0)
+}
+
+/// One step of an answer, on its way to whatever transport asked.
+#[derive(Debug)]
+pub(super) enum Out {
+    /// A message before the answer: a notification, or a request of the server's own.
+    Say(Value),
+    /// The answer, and the status that HTTP gives it when nothing was said before.
+    Answer(u16, Value),
+    /// Bytes instead of an answer.
+    Raw { status: u16, kind: String, body: Vec<u8> },
+    /// The connection ends without an answer.
+    Cut,
+    /// The answer begins, and the connection ends.
+    CutMidway,
+    /// The stream ends; the answer waits for whoever comes back with this event id. Without streams it is just said.
+    Park { event: String, message: Value },
+}
+
+/// An error answer.
+#[derive(Debug, Clone)]
+pub(super) struct Failure {
+    pub(super) code: i64,
+    pub(super) message: String,
+    pub(super) data: Option<Value>,
+    /// What the modern era says over HTTP; the legacy era says 200.
+    pub(super) status: u16,
+}
+
+impl Failure {
+    pub(super) fn new(code: i64, status: u16, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None, status }
+    }
+
+    /// The parameters are wrong; raised by a handler.
+    pub(super) fn params(message: impl Into<String>) -> Self {
+        Self::new(-32602, 200, message)
+    }
+
+    /// The request as a whole is not one of the modern era.
+    pub(super) fn bad_meta(message: impl Into<String>) -> Self {
+        Self::new(-32602, 400, message)
+    }
+
+    pub(super) fn header(message: impl Into<String>) -> Self {
+        Self::new(-32020, 400, message)
+    }
+
+    pub(super) fn no_method(method: &str) -> Self {
+        Self::new(-32601, 404, format!("Method not found: {method}"))
+    }
+
+    pub(super) fn capability(required: Value) -> Self {
+        Self::new(-32021, 400, "Missing required client capability")
+            .with(json!({ "requiredCapabilities": required }))
+    }
+
+    pub(super) fn with(mut self, data: Value) -> Self {
+        self.data = Some(data);
+        self
+    }
+
+    /// The message; without an id where none is known.
+    pub(super) fn message(&self, id: Option<&Value>) -> Value {
+        let mut error = json!({ "code": self.code, "message": self.message });
+        if let Some(data) = &self.data {
+            error["data"] = data.clone();
+        }
+        let mut message = json!({ "jsonrpc": "2.0", "error": error });
+        if let Some(id) = id {
+            message["id"] = id.clone();
+        }
+        message
+    }
+}
+
+/// Which wire a request came on.
+#[derive(Clone)]
+pub(super) enum Side {
+    Modern,
+    Legacy(std::sync::Arc<Session>),
+}
+
+/// One request to answer.
+#[derive(Clone)]
+pub(super) struct Call {
+    pub(super) id: Value,
+    pub(super) method: String,
+    pub(super) params: Value,
+    pub(super) side: Side,
+    /// Where its answer and whatever precedes it goes.
+    pub(super) out: mpsc::Sender<Out>,
+}
+
+impl Call {
+    /// The tool, prompt or resource that it names.
+    pub(super) fn target(&self) -> &str {
+        self.params["name"].as_str().or_else(|| self.params["uri"].as_str()).unwrap_or_default()
+    }
+
+    pub(super) fn argument(&self, name: &str) -> &Value {
+        &self.params["arguments"][name]
+    }
+
+    pub(super) fn is_modern(&self) -> bool {
+        matches!(self.side, Side::Modern)
+    }
+
+    /// One of the specification's own keys in `_meta`.
+    pub(super) fn own_meta(&self, key: &str) -> &Value {
+        &self.params["_meta"][format!("{OWN}{key}")]
+    }
+
+    /// What the client says it can do.
+    pub(super) fn client_can(&self, capability: &str) -> bool {
+        match &self.side {
+            Side::Modern => self.own_meta("clientCapabilities")[capability].is_object(),
+            Side::Legacy(session) => session.capabilities[capability].is_object(),
+        }
+    }
+
+    /// Says something before the answer. Whether anybody still listens is not this call's concern.
+    pub(super) async fn say(&self, method: &str, params: Value) {
+        let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        drop(self.out.send(Out::Say(message)).await);
+    }
+
+    /// Reports progress if the client asked for it.
+    pub(super) async fn progress(&self, progress: u64, total: u64) {
+        let token = &self.params["_meta"]["progressToken"];
+        if !token.is_null() {
+            let params = json!({ "progressToken": token, "progress": progress, "total": total });
+            self.say("notifications/progress", params).await;
+        }
+    }
+
+    /// Logs if the client wants this level: in the modern era only when the request names one.
+    pub(super) async fn log(&self, level: &str, data: &str) {
+        let wanted = match &self.side {
+            Side::Modern => self.own_meta("logLevel").as_str().map(urgency),
+            Side::Legacy(session) => Some(session.level()),
+        };
+        if wanted.is_some_and(|wanted| urgency(level) >= wanted) {
+            let params = json!({ "level": level, "logger": "fixture", "data": data });
+            self.say("notifications/message", params).await;
+        }
+    }
+
+    /// The last word.
+    pub(super) async fn answer(&self, answer: Result<Value, Failure>, server: &Value) {
+        let (status, message) = match answer {
+            Ok(result) => (200, self.result(result, server)),
+            Err(failure) => {
+                let status = if self.is_modern() { failure.status } else { 200 };
+                (status, failure.message(Some(&self.id)))
+            }
+        };
+        drop(self.out.send(Out::Answer(status, message)).await);
+    }
+
+    fn result(&self, mut result: Value, server: &Value) -> Value {
+        if let (true, Some(fields)) = (self.is_modern(), result.as_object_mut()) {
+            fields.entry("resultType").or_insert_with(|| json!("complete"));
+            let meta = fields.entry("_meta").or_insert_with(|| Value::Object(Map::new()));
+            meta[format!("{OWN}serverInfo")] = server.clone();
+        }
+        json!({ "jsonrpc": "2.0", "id": self.id, "result": result })
+    }
+}
+
+/// A result of one text.
+pub(super) fn text(text: impl Into<String>) -> Value {
+    json!({ "content": [{ "type": "text", "text": text.into() }] })
+}
+
+/// A result that says that the tool failed.
+pub(super) fn tool_error(message: impl Into<String>) -> Value {
+    json!({ "content": [{ "type": "text", "text": message.into() }], "isError": true })
+}

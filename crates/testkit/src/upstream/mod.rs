@@ -1,0 +1,345 @@
+//! An MCP server whose every fault can be ordered, in both eras, over HTTP and over pipes.
+//!
+//! It is the upstream in tests of our client and gateway, and, with [`Fixtures::Conformance`], the server behind the
+//! gateway when the official conformance suite runs. It is hand-written, so that it can also be wrong on purpose.
+//! The binary `fixture-upstream` is the same server as a process.
+
+mod asks;
+mod behave;
+mod checks;
+mod conformance;
+mod http;
+mod jobs;
+mod listen;
+mod message;
+pub mod odd;
+mod prompts;
+mod resources;
+mod seal;
+mod serve;
+mod sessions;
+mod sse;
+mod state;
+mod stdio;
+mod tools;
+
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
+
+use serde_json::Value;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, DuplexStream},
+    net::TcpListener,
+    task::JoinHandle,
+};
+use tokio_util::sync::CancellationToken;
+
+pub use behave::{Behave, On};
+pub use message::{LEGACY, MODERN};
+pub use state::{Cancelled, Goodbye, List, Seen};
+
+use state::{Inner, Lists};
+
+/// Bytes that a pipe holds.
+const PIPE: usize = 64 * 1024;
+
+/// Which revisions the upstream speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Era {
+    /// All of them.
+    Both,
+    /// Only the revision without a handshake.
+    Modern,
+    /// Only the revisions with one.
+    Legacy,
+    /// Only this revision.
+    Only(&'static str),
+}
+
+impl Era {
+    fn versions(self) -> Vec<&'static str> {
+        match self {
+            Self::Both => [MODERN].into_iter().chain(LEGACY).collect(),
+            Self::Modern => vec![MODERN],
+            Self::Legacy => LEGACY.to_vec(),
+            Self::Only(version) => vec![version],
+        }
+    }
+
+    fn handshakes(self) -> Vec<&'static str> {
+        self.versions().into_iter().filter(|version| *version != MODERN).collect()
+    }
+}
+
+/// What the upstream offers when it starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fixtures {
+    /// A few plain tools: `echo`, `add`, `fail`, `steps`. No prompts, no resources.
+    Echo,
+    /// Everything that the conformance suite calls by name.
+    Conformance,
+}
+
+impl Fixtures {
+    fn lists(self) -> Lists {
+        match self {
+            Self::Echo => {
+                Lists { tools: Some(tools::definitions()), prompts: None, resources: None, templates: None }
+            }
+            Self::Conformance => Lists {
+                tools: Some([conformance::definitions(), jobs::definitions()].concat()),
+                prompts: Some(prompts::definitions()),
+                resources: Some(resources::definitions()),
+                templates: Some(resources::templates()),
+            },
+        }
+    }
+}
+
+/// How the upstream is set up.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Its name in `serverInfo`.
+    pub name: String,
+    /// Which revisions it speaks.
+    pub era: Era,
+    /// What it offers.
+    pub fixtures: Fixtures,
+    /// What it tells models about itself.
+    pub instructions: String,
+    /// Items on a page of a list; None for all on one.
+    pub page_size: Option<usize>,
+    /// Answers with a stream even where one message is all there is, as the common SDK does.
+    pub always_sse: bool,
+    /// Gives out session ids in the legacy era.
+    pub session_ids: bool,
+    /// Wants this bearer token on every request.
+    pub bearer: Option<String>,
+    /// Wants this header on every request.
+    pub header: Option<(String, String)>,
+    /// How long its lists may be cached.
+    pub ttl_ms: u64,
+    /// `private` or `public`
+    pub cache_scope: &'static str,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            name: "fixture-upstream".to_owned(),
+            era: Era::Both,
+            fixtures: Fixtures::Echo,
+            instructions: "A server for tests.".to_owned(),
+            page_size: None,
+            always_sse: false,
+            session_ids: true,
+            bearer: None,
+            header: None,
+            ttl_ms: 0,
+            cache_scope: "private",
+        }
+    }
+}
+
+/// The listener, while it is up.
+struct Front {
+    up: CancellationToken,
+    accepting: JoinHandle<()>,
+}
+
+/// An upstream on this machine. Stops when dropped.
+pub struct FakeUpstream {
+    inner: Arc<Inner>,
+    address: SocketAddr,
+    front: Mutex<Option<Front>>,
+}
+
+impl FakeUpstream {
+    /// Starts one with a few plain tools and both eras.
+    pub async fn start() -> Self {
+        Self::with(Options::default()).await
+    }
+
+    /// Starts one as told.
+    pub async fn with(options: Options) -> Self {
+        Self::at("127.0.0.1:0", options).await
+    }
+
+    /// Starts one at an address.
+    pub async fn at(address: &str, options: Options) -> Self {
+        let listener = TcpListener::bind(address).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let upstream = Self { inner: Inner::new(options), address, front: Mutex::default() };
+        upstream.open(listener);
+        upstream
+    }
+
+    fn open(&self, listener: TcpListener) {
+        let up = self.inner.stop.child_token();
+        let accepting = self.inner.tasks.spawn(http::accept(listener, self.inner.clone(), up.clone()));
+        *self.front.lock().unwrap() = Some(Front { up, accepting });
+    }
+
+    /// Where it answers over HTTP.
+    pub fn url(&self) -> String {
+        format!("http://{}{}", self.address, http::PATH)
+    }
+
+    /// A pipe to it that speaks as stdio does; any number can be open.
+    pub fn pipe(&self) -> DuplexStream {
+        let (near, far) = tokio::io::duplex(PIPE);
+        let (input, output) = tokio::io::split(far);
+        self.inner.tasks.spawn(stdio::serve(self.inner.clone(), input, output));
+        near
+    }
+
+    /// Speaks as stdio does until the input ends. No listener is needed for it.
+    pub async fn serve_stdio(
+        options: Options,
+        orders: Vec<(On, Behave)>,
+        input: impl AsyncRead + Unpin,
+        output: impl AsyncWrite + Unpin,
+    ) {
+        let inner = Inner::new(options);
+        for (on, behave) in orders {
+            inner.script.lock().unwrap().orders.add(on, behave);
+        }
+        stdio::serve(inner, input, output).await;
+    }
+
+    /// Where the binary `fixture-upstream` is, for tests that start a process. It lies beside the test binaries'
+    /// folder once the workspace was built with all targets.
+    pub fn binary() -> PathBuf {
+        let test = std::env::current_exe().expect("the test knows where it is");
+        let target = test.parent().and_then(|deps| deps.parent()).expect("tests run in target/*/deps");
+        let binary = target.join(format!("fixture-upstream{}", std::env::consts::EXE_SUFFIX));
+        assert!(binary.exists(), "build it first: cargo build -p toolyard-testkit --bin fixture-upstream");
+        binary
+    }
+
+    /// Changes how it is set up. Lists stay as they are.
+    pub fn set_up(&self, change: impl FnOnce(&mut Options)) {
+        change(&mut self.inner.script.lock().unwrap().options);
+    }
+
+    /// Puts other items on a list, as they are: they may be wrong. Tells nobody. A list that was not offered is now.
+    pub fn offer(&self, list: List, items: Vec<Value>) {
+        self.inner.script.lock().unwrap().lists.set(list, items);
+    }
+
+    /// Tells everyone who listens that a list changed.
+    pub fn announce(&self, list: List) {
+        self.inner.announce(list);
+    }
+
+    /// Tells everyone who subscribed to a resource that it changed.
+    pub fn update(&self, uri: &str) {
+        self.inner.updated(uri);
+    }
+
+    /// What a list holds now.
+    pub fn offered(&self, list: List) -> Vec<Value> {
+        self.inner.script.lock().unwrap().lists.of(list).clone().unwrap_or_default()
+    }
+
+    /// Orders a fault. The latest order that fits a request is taken.
+    pub fn when(&self, on: On, behave: Behave) {
+        self.inner.script.lock().unwrap().orders.add(on, behave);
+    }
+
+    /// Takes all orders back.
+    pub fn behave_well(&self) {
+        self.inner.script.lock().unwrap().orders.clear();
+    }
+
+    /// Lets so many held requests, or steps of the tool `steps`, go on.
+    pub fn let_through(&self, count: usize) {
+        self.inner.gate.add_permits(count);
+    }
+
+    /// The messages of a method so far.
+    pub fn seen(&self, method: &str) -> Vec<Seen> {
+        let script = self.inner.script.lock().unwrap();
+        script.seen.iter().filter(|seen| seen.method == method).cloned().collect()
+    }
+
+    /// The methods of all messages so far, in order.
+    pub fn methods(&self) -> Vec<String> {
+        self.inner.script.lock().unwrap().seen.iter().map(|seen| seen.method.clone()).collect()
+    }
+
+    /// Waits until a method came so many times.
+    pub async fn wait_seen(&self, method: &str, times: usize) -> Vec<Seen> {
+        let ready = || Some(self.seen(method)).filter(|seen| seen.len() >= times);
+        self.inner.wait(&format!("{method} {times} times"), ready).await
+    }
+
+    /// The requests that were given up by the client so far.
+    pub fn cancelled(&self) -> Vec<Cancelled> {
+        self.inner.script.lock().unwrap().cancelled.clone()
+    }
+
+    /// Waits until so many requests were given up by the client.
+    pub async fn wait_cancelled(&self, times: usize) -> Vec<Cancelled> {
+        let ready = || Some(self.cancelled()).filter(|cancelled| cancelled.len() >= times);
+        self.inner.wait(&format!("{times} cancelled"), ready).await
+    }
+
+    /// How many streams are open that would hear of a change.
+    pub fn listening(&self) -> usize {
+        self.inner.listening()
+    }
+
+    /// Waits until at least so many streams are open that would hear of a change.
+    pub async fn wait_listening(&self, streams: usize) {
+        let ready = || (self.listening() >= streams).then_some(());
+        self.inner.wait(&format!("{streams} streams to listen"), ready).await;
+    }
+
+    /// Ends the streams that hear of changes, each with its proper end.
+    pub fn end_listening(&self) {
+        self.inner.end_listening();
+    }
+
+    /// Breaks the streams that hear of changes off.
+    pub fn cut_listening(&self) {
+        self.inner.cut_listening();
+    }
+
+    /// Legacy sessions that are open.
+    pub fn sessions(&self) -> usize {
+        self.inner.script.lock().unwrap().sessions.len()
+    }
+
+    /// Forgets all legacy sessions, as a restart does: their ids are unknown from now on.
+    pub fn forget_sessions(&self) {
+        let ids: Vec<_> = self.inner.script.lock().unwrap().sessions.keys().cloned().collect();
+        for id in ids {
+            self.inner.end_session(&id);
+        }
+    }
+
+    /// Goes away: connections break, new ones are refused.
+    pub async fn down(&self) {
+        let front = self.front.lock().unwrap().take();
+        if let Some(front) = front {
+            front.up.cancel();
+            front.accepting.await.unwrap();
+        }
+    }
+
+    /// Comes back at the same address.
+    pub async fn up(&self) {
+        let listener = TcpListener::bind(self.address).await.unwrap();
+        self.open(listener);
+    }
+}
+
+impl Drop for FakeUpstream {
+    fn drop(&mut self) {
+        self.inner.stop.cancel();
+    }
+}

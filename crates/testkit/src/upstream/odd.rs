@@ -1,0 +1,50 @@
+//! Things that servers in the field send and that a client has to survive.
+
+use serde_json::{Value, json};
+
+/// Definitions that break a rule each; none may take the good ones down with it.
+pub fn bad_tools() -> Vec<Value> {
+    vec![
+        json!({ "name": "no_schema", "description": "Has no inputSchema." }),
+        json!({ "name": 7, "inputSchema": { "type": "object" } }),
+        json!({ "description": "Has no name.", "inputSchema": { "type": "object" } }),
+        json!({ "name": "", "inputSchema": { "type": "object" } }),
+        json!({ "name": "schema_is_text", "inputSchema": "object" }),
+        json!({ "name": "output_is_true", "inputSchema": { "type": "object" }, "outputSchema": true }),
+        json!({ "name": "bad_schema", "inputSchema": { "type": "object", "required": "not a list" } }),
+        json!("not even an object"),
+        Value::Null,
+    ]
+}
+
+/// A good definition with fields that no revision knows.
+pub fn tool_with_unknown_fields() -> Value {
+    json!({
+        "name": "unknown_fields",
+        "title": "Unknown fields",
+        "description": "Carries fields of vendors and of later revisions.",
+        "inputSchema": { "type": "object", "x-vendor": { "kept": true }, "additionalProperties": true },
+        "annotations": { "readOnlyHint": true, "vendorHint": "kept" },
+        "execution": { "taskSupport": "optional" },
+        "securitySchemes": [{ "type": "noauth" }],
+        "_meta": { "openai/outputTemplate": "ui://widget", "ui": { "resourceUri": "ui://widget" } },
+        "fromTheFuture": [1, 2, 3],
+    })
+}
+
+/// A result with a block of a type that no revision knows, and unknown fields beside known ones.
+pub fn unknown_content() -> Value {
+    json!({
+        "content": [
+            { "type": "text", "text": "before", "vendorField": 1 },
+            { "type": "hologram", "frames": [1, 2, 3] },
+            { "type": "text", "text": "after" },
+        ],
+        "vendorResult": { "kept": true },
+    })
+}
+
+/// A result of one text of so many bytes.
+pub fn huge_result(bytes: usize) -> Value {
+    json!({ "content": [{ "type": "text", "text": "x".repeat(bytes) }] })
+}

@@ -1,0 +1,152 @@
+//! What the legacy era remembers between requests: sessions, requests of the server's own, and what still runs.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::message::{Call, Failure, Out, Side, urgency};
+
+/// How long the server waits for the answer to a request of its own.
+const ASK_WAIT: Duration = Duration::from_secs(30);
+
+/// Requests under way, so that `notifications/cancelled` finds them.
+#[derive(Default)]
+pub(super) struct Running(Mutex<HashMap<String, CancellationToken>>);
+
+impl Running {
+    pub(super) fn begin(&self, id: &Value, cancel: &CancellationToken) {
+        self.0.lock().unwrap().insert(id.to_string(), cancel.clone());
+    }
+
+    pub(super) fn end(&self, id: &Value) {
+        self.0.lock().unwrap().remove(&id.to_string());
+    }
+
+    /// Cancels a request; one that is unknown or finished is passed over, as the specification asks.
+    pub(super) fn cancel(&self, id: &Value) {
+        if let Some(cancel) = self.0.lock().unwrap().get(&id.to_string()) {
+            cancel.cancel();
+        }
+    }
+}
+
+#[derive(Default)]
+struct Memory {
+    level: usize,
+    subscribed: BTreeSet<String>,
+    stream: Option<mpsc::Sender<Out>>,
+    next_ask: u64,
+    asked: HashMap<u64, oneshot::Sender<Value>>,
+    parked: HashMap<String, Value>,
+}
+
+/// One legacy session.
+pub(super) struct Session {
+    pub(super) id: String,
+    pub(super) version: String,
+    pub(super) capabilities: Value,
+    pub(super) running: Running,
+    memory: Mutex<Memory>,
+}
+
+impl Session {
+    pub(super) fn new(id: String, version: &str, capabilities: Value) -> Arc<Self> {
+        Arc::new(Self {
+            id,
+            version: version.to_owned(),
+            capabilities,
+            running: Running::default(),
+            memory: Mutex::default(),
+        })
+    }
+
+    pub(super) fn level(&self) -> usize {
+        self.memory.lock().unwrap().level
+    }
+
+    pub(super) fn set_level(&self, level: &str) {
+        self.memory.lock().unwrap().level = urgency(level);
+    }
+
+    pub(super) fn subscribe(&self, uri: &str) {
+        self.memory.lock().unwrap().subscribed.insert(uri.to_owned());
+    }
+
+    pub(super) fn unsubscribe(&self, uri: &str) {
+        self.memory.lock().unwrap().subscribed.remove(uri);
+    }
+
+    pub(super) fn subscribed(&self, uri: &str) -> bool {
+        self.memory.lock().unwrap().subscribed.contains(uri)
+    }
+
+    /// The stream for what belongs to no request; an earlier one ends.
+    pub(super) fn open(&self, stream: mpsc::Sender<Out>) {
+        self.memory.lock().unwrap().stream = Some(stream);
+    }
+
+    pub(super) fn close(&self) {
+        self.memory.lock().unwrap().stream = None;
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.memory.lock().unwrap().stream.as_ref().is_some_and(|stream| !stream.is_closed())
+    }
+
+    /// Says something that belongs to no request; lost where nobody opened a stream.
+    pub(super) fn tell(&self, out: Out) {
+        if let Some(stream) = &self.memory.lock().unwrap().stream {
+            drop(stream.try_send(out));
+        }
+    }
+
+    /// Keeps an answer for whoever comes back for it.
+    pub(super) fn park(&self, event: &str, message: Value) {
+        self.memory.lock().unwrap().parked.insert(event.to_owned(), message);
+    }
+
+    pub(super) fn unpark(&self, event: &str) -> Option<Value> {
+        self.memory.lock().unwrap().parked.remove(event)
+    }
+
+    /// Takes the client's answer to a request of the server's own.
+    pub(super) fn answered(&self, message: &Value) {
+        let waiting = message["id"].as_u64().and_then(|id| self.memory.lock().unwrap().asked.remove(&id));
+        if let Some(waiting) = waiting {
+            drop(waiting.send(message.clone()));
+        }
+    }
+
+    /// Ids begin at 0 and are numbers, as those of the common SDK: they clash with the client's own.
+    fn asking(&self) -> (u64, oneshot::Receiver<Value>) {
+        let mut memory = self.memory.lock().unwrap();
+        let id = memory.next_ask;
+        memory.next_ask += 1;
+        let (answer, answered) = oneshot::channel();
+        memory.asked.insert(id, answer);
+        (id, answered)
+    }
+}
+
+/// Asks the client on the stream of the call, and waits for its answer.
+pub(super) async fn ask(call: &Call, method: &str, params: Value) -> Result<Value, Failure> {
+    let Side::Legacy(session) = &call.side else {
+        return Err(Failure::new(-32603, 200, "the modern era has no requests from the server"));
+    };
+    let (id, answered) = session.asking();
+    let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+    drop(call.out.send(Out::Say(message)).await);
+    match tokio::time::timeout(ASK_WAIT, answered).await {
+        Ok(Ok(message)) if message["error"].is_null() => Ok(message["result"].clone()),
+        Ok(Ok(message)) => {
+            Err(Failure::new(-32603, 200, format!("the client refused {method}: {}", message["error"])))
+        }
+        Ok(Err(_)) | Err(_) => Err(Failure::new(-32603, 200, format!("the client did not answer {method}"))),
+    }
+}

@@ -1,0 +1,100 @@
+//! From the steps of an answer to an HTTP response: JSON where the answer comes first, a stream where it does not.
+
+use std::io;
+
+use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
+use http::{Response, header};
+use http_body_util::{BodyExt as _, Full, StreamBody, combinators::UnsyncBoxBody};
+use hyper::body::Frame;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::DropGuard;
+
+use super::message::Out;
+
+pub(super) type Body = UnsyncBoxBody<Bytes, io::Error>;
+
+/// How long a client is asked to wait before it comes back for a parked answer.
+const RETRY_MS: u32 = 100;
+
+fn whole(status: u16, kind: &str, body: impl Into<Bytes>) -> Response<Body> {
+    let body = Full::new(body.into()).map_err(|never| match never {}).boxed_unsync();
+    Response::builder().status(status).header(header::CONTENT_TYPE, kind).body(body).unwrap()
+}
+
+/// A status without a body.
+pub(super) fn status(status: u16) -> Response<Body> {
+    let body = Full::new(Bytes::new()).map_err(|never| match never {}).boxed_unsync();
+    Response::builder().status(status).body(body).unwrap()
+}
+
+/// A status with a header.
+pub(super) fn with(code: u16, name: &'static str, value: &'static str) -> Response<Body> {
+    let mut response = status(code);
+    response.headers_mut().insert(name, value.parse().unwrap());
+    response
+}
+
+/// One message.
+pub(super) fn json(status: u16, message: &Value) -> Response<Body> {
+    whole(status, "application/json", message.to_string())
+}
+
+/// Answers as the steps come. The guard cancels the request when the client closes the response.
+pub(super) async fn respond(
+    mut queue: mpsc::Receiver<Out>,
+    guard: Option<DropGuard>,
+    always_stream: bool,
+) -> Result<Response<Body>, io::Error> {
+    let first = queue.recv().await;
+    Ok(match first {
+        Some(Out::Answer(status, message)) if status != 200 || !always_stream => json(status, &message),
+        Some(Out::Raw { status, kind, body }) => whole(status, &kind, body),
+        Some(Out::Cut) => return Err(io::Error::other("cut")),
+        Some(Out::CutMidway) if !always_stream => {
+            let half = Ok(Frame::data(Bytes::from_static(b"{\"jsonrpc\":\"2.0\",\"resu")));
+            let body = StreamBody::new(stream::iter([half, Err(io::Error::other("cut"))])).boxed_unsync();
+            Response::builder().header(header::CONTENT_TYPE, "application/json").body(body).unwrap()
+        }
+        first => stream(first, queue, guard),
+    })
+}
+
+/// A stream of messages; without a first one it opens with a comment, so that the client sees it open.
+pub(super) fn stream(
+    first: Option<Out>,
+    queue: mpsc::Receiver<Out>,
+    guard: Option<DropGuard>,
+) -> Response<Body> {
+    let opening = match first {
+        Some(out) => frames(out),
+        None => vec![Ok(Bytes::from_static(b": open\n\n"))],
+    };
+    let later = stream::unfold((queue, guard), |(mut queue, guard)| async move {
+        let out = queue.recv().await?;
+        Some((stream::iter(frames(out)), (queue, guard)))
+    });
+    let frames = stream::iter(opening).chain(later.flatten()).map(|bytes| bytes.map(Frame::data));
+    Response::builder()
+        .header(header::CONTENT_TYPE, "text/event-stream")
+        .header(header::CACHE_CONTROL, "no-store")
+        .header("x-accel-buffering", "no")
+        .body(StreamBody::new(frames).boxed_unsync())
+        .unwrap()
+}
+
+fn frames(out: Out) -> Vec<Result<Bytes, io::Error>> {
+    let cut = || Err(io::Error::other("cut"));
+    match out {
+        Out::Say(message) | Out::Answer(_, message) => {
+            vec![Ok(Bytes::from(format!("event: message\ndata: {message}\n\n")))]
+        }
+        Out::Raw { body, .. } => vec![Ok(body.into())],
+        Out::Cut => vec![cut()],
+        Out::CutMidway => vec![Ok(Bytes::from_static(b"event: message\ndata: {\"jsonrpc\":\"2")), cut()],
+        Out::Park { event, .. } => {
+            vec![Ok(Bytes::from(format!("id: {event}\nretry: {RETRY_MS}\ndata: \n\n")))]
+        }
+    }
+}

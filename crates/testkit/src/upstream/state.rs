@@ -1,0 +1,308 @@
+//! What the upstream offers, what it saw, and who listens. Everything that the transports and the handle share.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::HeaderMap;
+use serde_json::{Value, json};
+use tokio::sync::{Notify, Semaphore};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    Options,
+    behave::Orders,
+    jobs::Jobs,
+    listen::Listeners,
+    message::{Call, MODERN},
+    seal::Seal,
+    sessions::Session,
+};
+
+/// Requests that are remembered; later ones are answered and forgotten.
+const MAX_SEEN: usize = 10_000;
+
+/// How long a test waits for something to happen before it is told that it did not.
+const WAIT: Duration = Duration::from_secs(30);
+
+/// One message that came in.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// The JSON-RPC method; `GET` and `DELETE` for those verbs, `answer` for the answer to a request of the upstream's.
+    pub method: String,
+    /// Its id; null in a notification.
+    pub id: Value,
+    /// Its parameters.
+    pub params: Value,
+    /// Its headers; none over stdio.
+    pub headers: HeaderMap,
+    /// The whole message, as it came.
+    pub raw: Bytes,
+}
+
+impl Seen {
+    /// Reads what can be read of a message.
+    pub(super) fn of(headers: &HeaderMap, raw: &Bytes, message: &Value) -> Self {
+        let method = message["method"].as_str().unwrap_or("answer").to_owned();
+        let (id, params) = (message["id"].clone(), message["params"].clone());
+        Self { method, id, params, headers: headers.clone(), raw: raw.clone() }
+    }
+
+    /// The `_meta` of its parameters.
+    pub fn meta(&self) -> &Value {
+        &self.params["_meta"]
+    }
+
+    /// A header, where it is there and text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+}
+
+/// How the upstream learned that nobody waits for an answer any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Goodbye {
+    /// The response was closed: the modern era's way over HTTP.
+    Closed,
+    /// `notifications/cancelled`.
+    Notified,
+}
+
+/// A request that was given up by the client before its answer.
+#[derive(Debug, Clone)]
+pub struct Cancelled {
+    /// Its method.
+    pub method: String,
+    /// The tool, prompt or resource that it named.
+    pub name: String,
+    /// Its id.
+    pub id: Value,
+    /// How it was given up.
+    pub how: Goodbye,
+}
+
+/// A list that clients read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum List {
+    /// `tools/list`
+    Tools,
+    /// `prompts/list`
+    Prompts,
+    /// `resources/list`
+    Resources,
+    /// `resources/templates/list`
+    Templates,
+}
+
+/// The lists as they are now. What is None is not offered at all.
+pub(super) struct Lists {
+    pub(super) tools: Option<Vec<Value>>,
+    pub(super) prompts: Option<Vec<Value>>,
+    pub(super) resources: Option<Vec<Value>>,
+    pub(super) templates: Option<Vec<Value>>,
+}
+
+impl Lists {
+    pub(super) fn of(&self, list: List) -> &Option<Vec<Value>> {
+        match list {
+            List::Tools => &self.tools,
+            List::Prompts => &self.prompts,
+            List::Resources => &self.resources,
+            List::Templates => &self.templates,
+        }
+    }
+
+    pub(super) fn set(&mut self, list: List, items: Vec<Value>) {
+        *match list {
+            List::Tools => &mut self.tools,
+            List::Prompts => &mut self.prompts,
+            List::Resources => &mut self.resources,
+            List::Templates => &mut self.templates,
+        } = Some(items);
+    }
+
+    /// The item with this name or URI.
+    pub(super) fn find(&self, list: List, name: &str) -> Option<Value> {
+        let key = if list == List::Resources { "uri" } else { "name" };
+        self.of(list).iter().flatten().find(|item| item[key] == name).cloned()
+    }
+
+    /// Adds the item, or removes it where it is there.
+    pub(super) fn toggle(&mut self, list: List, item: Value) {
+        let mut items = self.of(list).clone().unwrap_or_default();
+        let before = items.len();
+        items.retain(|known| known["name"] != item["name"]);
+        if items.len() == before {
+            items.push(item);
+        }
+        self.set(list, items);
+    }
+}
+
+/// What can change while it runs.
+pub(super) struct Script {
+    pub(super) options: Options,
+    pub(super) lists: Lists,
+    pub(super) orders: Orders,
+    pub(super) seen: Vec<Seen>,
+    pub(super) cancelled: Vec<Cancelled>,
+    pub(super) sessions: HashMap<String, Arc<Session>>,
+}
+
+pub(super) struct Inner {
+    pub(super) script: Mutex<Script>,
+    pub(super) listeners: Listeners,
+    pub(super) changed: Notify,
+    pub(super) gate: Semaphore,
+    pub(super) seal: Seal,
+    pub(super) jobs: Jobs,
+    pub(super) tasks: TaskTracker,
+    pub(super) stop: CancellationToken,
+    numbers: AtomicU64,
+}
+
+impl Inner {
+    pub(super) fn new(options: Options) -> Arc<Self> {
+        let lists = options.fixtures.lists();
+        Arc::new(Self {
+            script: Mutex::new(Script {
+                options,
+                lists,
+                orders: Orders::default(),
+                seen: Vec::new(),
+                cancelled: Vec::new(),
+                sessions: HashMap::new(),
+            }),
+            listeners: Listeners::default(),
+            changed: Notify::new(),
+            gate: Semaphore::new(0),
+            seal: Seal::default(),
+            jobs: Jobs::default(),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            numbers: AtomicU64::new(1),
+        })
+    }
+
+    /// A number that nobody had before.
+    pub(super) fn number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(super) fn options(&self) -> Options {
+        self.script.lock().unwrap().options.clone()
+    }
+
+    pub(super) fn server_info(&self) -> Value {
+        json!({ "name": self.script.lock().unwrap().options.name, "version": "1.0.0" })
+    }
+
+    /// What the upstream can do, told by its lists.
+    pub(super) fn capabilities(&self) -> Value {
+        let script = self.script.lock().unwrap();
+        let mut can = json!({ "logging": {} });
+        if script.lists.tools.is_some() {
+            can["tools"] = json!({ "listChanged": true });
+        }
+        if script.lists.prompts.is_some() {
+            can["prompts"] = json!({ "listChanged": true });
+            can["completions"] = json!({});
+        }
+        if script.lists.resources.is_some() || script.lists.templates.is_some() {
+            can["resources"] = json!({ "listChanged": true, "subscribe": true });
+        }
+        can
+    }
+
+    pub(super) fn saw(&self, seen: Seen) {
+        let mut script = self.script.lock().unwrap();
+        if script.seen.len() < MAX_SEEN {
+            script.seen.push(seen);
+        }
+        drop(script);
+        self.changed.notify_waiters();
+    }
+
+    pub(super) fn gave_up(&self, call: &Call, how: Goodbye) {
+        let cancelled = Cancelled {
+            method: call.method.clone(),
+            name: call.target().to_owned(),
+            id: call.id.clone(),
+            how,
+        };
+        self.script.lock().unwrap().cancelled.push(cancelled);
+        self.changed.notify_waiters();
+    }
+
+    /// An id for a session that comes over HTTP; empty where none are given out.
+    pub(super) fn session_id(&self) -> String {
+        let number = self.number();
+        if self.options().session_ids {
+            format!("session-{number}-{:016x}", self.seal.of(&["session"]))
+        } else {
+            String::new()
+        }
+    }
+
+    /// Opens a legacy session for an `initialize`.
+    pub(super) fn open_session(&self, id: String, params: &Value) -> Arc<Session> {
+        let mut script = self.script.lock().unwrap();
+        let versions = script.options.era.versions();
+        let asked = params["protocolVersion"].as_str().unwrap_or_default();
+        let mut handshakes = versions.iter().copied().filter(|version| *version != MODERN);
+        let newest = handshakes.clone().next().unwrap_or_default();
+        let version = handshakes.find(|version| *version == asked).unwrap_or(newest);
+        let session = Session::new(id.clone(), version, params["capabilities"].clone());
+        script.sessions.insert(id, session.clone());
+        session
+    }
+
+    pub(super) fn session(&self, id: &str) -> Option<Arc<Session>> {
+        self.script.lock().unwrap().sessions.get(id).cloned()
+    }
+
+    pub(super) fn end_session(&self, id: &str) -> bool {
+        let ended = self.script.lock().unwrap().sessions.remove(id);
+        if let Some(session) = &ended {
+            session.close();
+        }
+        ended.is_some()
+    }
+
+    /// Waits until there is something to return; fails the test where it never comes.
+    pub(super) async fn wait<T>(&self, what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
+        let waiting = async {
+            loop {
+                let changed = self.changed.notified();
+                if let Some(value) = ready() {
+                    return value;
+                }
+                changed.await;
+            }
+        };
+        tokio::time::timeout(WAIT, waiting)
+            .await
+            .unwrap_or_else(|_| panic!("the upstream waited in vain: {what}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_so_many_requests_are_remembered() {
+        let inner = Inner::new(Options::default());
+        let message = json!({ "method": "ping" });
+        for _ in 0..=MAX_SEEN {
+            inner.saw(Seen::of(&HeaderMap::new(), &Bytes::new(), &message));
+        }
+        assert_eq!(inner.script.lock().unwrap().seen.len(), MAX_SEEN);
+    }
+}
