@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::Mutex};
 use tokio_tungstenite::tungstenite::Message;
 
+/// Tools of the MCP server.
+pub const MCP_TOOLS: usize = 1_000;
 /// Listings by the number of their tools.
 pub const LISTS: [usize; 3] = [10, 100, 1_000];
 
@@ -20,6 +22,8 @@ pub const LISTS: [usize; 3] = [10, 100, 1_000];
 struct Shared {
     /// The listings as bytes: the direct baseline is a server that has them ready.
     lists: Vec<(String, Bytes)>,
+    /// The list of the MCP server.
+    mcp_list: Bytes,
     /// The key to connect with, told by the bench.
     key: Mutex<String>,
     /// How long the app itself took to connect last: from the webhook to the ack, in seconds.
@@ -30,7 +34,8 @@ pub async fn run() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     println!("{}", listener.local_addr().expect("an address"));
     let lists = LISTS.iter().map(|count| (format!("/list-{count}"), Bytes::from(listing(*count)))).collect();
-    let shared = Arc::new(Shared { lists, ..Shared::default() });
+    let mcp_list = Bytes::from(mcp_listing(MCP_TOOLS));
+    let shared = Arc::new(Shared { lists, mcp_list, ..Shared::default() });
     loop {
         let Ok((stream, _)) = listener.accept().await else { continue };
         let _ = stream.set_nodelay(true);
@@ -59,6 +64,7 @@ async fn answer(
             *shared.key.lock().await = String::from_utf8_lossy(&body).into_owned();
             json("{}")
         }
+        "/mcp" => json(mcp(&shared, &body)),
         "/connect-time" => json(shared.connect.lock().await.to_string()),
         "/webhook" => {
             let began = Instant::now();
@@ -73,6 +79,26 @@ async fn answer(
             None => json("{}"),
         },
     })
+}
+
+/// The least that is an MCP server of today: as a baseline, and as an upstream.
+fn mcp(shared: &Shared, body: &[u8]) -> Bytes {
+    #[derive(serde::Deserialize)]
+    struct Message<'a> {
+        #[serde(borrow)]
+        id: &'a serde_json::value::RawValue,
+        method: &'a str,
+    }
+    let Ok(Message { id, method }) = serde_json::from_slice::<Message<'_>>(body) else { return Bytes::new() };
+    let result: &[u8] = match method {
+        "tools/call" => br#"{"resultType":"complete","content":[{"type":"text","text":"ok"}]}"#,
+        "tools/list" => &shared.mcp_list,
+        "server/discover" => {
+            br#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}"#
+        }
+        _ => b"{}",
+    };
+    [b"{\"jsonrpc\":\"2.0\",\"id\":", id.get().as_bytes(), b",\"result\":", result, b"}"].concat().into()
 }
 
 async fn connect(shared: Arc<Shared>, webhook: Value, began: Instant) {
@@ -100,4 +126,10 @@ pub fn tool(index: usize) -> Value {
 
 fn listing(count: usize) -> String {
     json!({ "tools": (0..count).map(tool).collect::<Vec<_>>() }).to_string()
+}
+
+fn mcp_listing(count: usize) -> String {
+    json!({ "tools": (0..count).map(tool).collect::<Vec<_>>(), "resultType": "complete", "ttlMs": 0,
+        "cacheScope": "private" })
+    .to_string()
 }

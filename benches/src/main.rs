@@ -11,6 +11,7 @@ mod calls;
 mod client;
 mod lists;
 mod load;
+mod mcp;
 mod memory;
 mod process;
 mod setup;
@@ -71,8 +72,10 @@ async fn measure(args: &Args) {
     }
     println!();
     memory::measure(&bench, args.sockets).await;
+    mcp::sessions(&bench).await;
     calls::measure(&bench, args.rounds, args.seconds).await;
     lists::measure(&bench, args.rounds, args.seconds).await;
+    mcp::measure(&bench, args.rounds, args.seconds).await;
     calls::growth(&bench, args.rounds, args.seconds).await;
     wake::measure(&bench).await;
     println!("Memory (PSS) after all of this: {:.1} MiB", memory::now(&bench));

@@ -150,6 +150,8 @@ async fn serve(toolyard: &Path, folder: &Path) -> Target {
         ("TOOLYARD_RATES__ALL_PER_S", high),
         ("TOOLYARD_RATES__ALL_BURST", high),
         ("TOOLYARD_CALLS__IN_FLIGHT_PER_USER", "10000"),
+        // One list is one page, as in the baseline.
+        ("TOOLYARD_MCP__PAGE_SIZE", "2000"),
     ];
     let process = Process::start(toolyard, &arguments, &environment, &log);
     let address = first_line(&log, "listening on http://").await;

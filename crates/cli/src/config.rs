@@ -68,7 +68,7 @@ impl ConfigArgs {
 
 /// The one place where the environment is read as a whole; the variables of single flags are clap's. A variable that
 /// is not UTF-8 is none of ours.
-fn environment() -> impl Iterator<Item = (String, String)> {
+pub(crate) fn environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }

@@ -6,6 +6,7 @@
 //! | who sees which tools, and why not | [`catalog`] |
 //! | arguments against schemas, in words a model can act on | [`schema`] |
 //! | allow, ask, deny | [`policy`] |
+//! | tools of one program, without a server | [`service`] |
 //! | what core needs from the world | [`ports`] |
 //! | every bound | [`limits`] |
 //!
@@ -20,6 +21,7 @@ pub mod limits;
 pub mod policy;
 pub mod ports;
 pub mod schema;
+pub mod service;
 
 pub use catalog::{Catalog, CatalogView, Tool};
 pub use error::ToolError;

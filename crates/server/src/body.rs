@@ -37,6 +37,10 @@ async fn read(request: Request, state: &AppState, limit: usize) -> Result<Bytes,
     if !is_json(request.headers()) {
         return Err(Failure::invalid("the body must be JSON: send `Content-Type: application/json`"));
     }
+    collected(request, state, limit).await
+}
+
+async fn collected(request: Request, state: &AppState, limit: usize) -> Result<Bytes, Failure> {
     let patience = Duration::from_millis(state.config.server.body_timeout_ms);
     let body = timeout(patience, Limited::new(request.into_body(), limit).collect()).await;
     let body = body.map_err(|_| Failure::invalid("the body did not arrive in time"))?;
@@ -72,6 +76,24 @@ impl FromRequest<AppState> for McpBytes {
             Err(Failure::Api(error)) => Err((status_of(error.code), error.message)),
             Err(Failure::Refused(_)) => Err((StatusCode::BAD_REQUEST, "the body cannot be read".to_owned())),
         }
+    }
+}
+
+/// A form of a page of ours.
+pub(crate) struct FormBytes(pub(crate) Bytes);
+
+/// Largest form.
+const MAX_FORM_BYTES: usize = 64 * 1024;
+
+impl FromRequest<AppState> for FormBytes {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, Response> {
+        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        if !kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded")) {
+            return Err(Failure::invalid("expected the form of the page").into());
+        }
+        Ok(Self(collected(request, state, MAX_FORM_BYTES).await?))
     }
 }
 

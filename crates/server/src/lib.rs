@@ -13,6 +13,8 @@ pub mod auth;
 mod body;
 mod calls;
 pub mod config;
+mod configured;
+pub mod embedded;
 mod error;
 mod extract;
 mod hosts;

@@ -136,6 +136,8 @@ pub fn table() -> Vec<Route> {
     routes.extend(rest::session::routes());
     routes.extend(rest::sdk::routes());
     routes.extend(rest::legacy::routes());
+    routes.extend(rest::upstreams::routes());
+    routes.extend(rest::oauth::routes());
     routes.extend(rest::health::routes());
     routes.extend(mcp::routes());
     routes.extend(ws::routes());

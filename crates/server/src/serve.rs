@@ -1,6 +1,6 @@
 //! The process, top to bottom: configuration, store, sources, executor, sessions, doors, listen, drain.
 
-use std::{net::SocketAddr, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{collections::HashMap, net::SocketAddr, num::NonZeroU32, sync::Arc, time::Duration};
 
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -14,12 +14,17 @@ use toolyard_core::{
 };
 use toolyard_net::{ClientSettings, Guard, GuardPolicy, HttpClient};
 use toolyard_sessions::{SessionParts, SessionSettings, Sessions};
-use toolyard_sources::{AppSource, app::AppSourceParts};
+use toolyard_sources::{
+    AppSource, UpstreamSource,
+    app::AppSourceParts,
+    upstream::{Environment, OAuthSetup, UpstreamParts, UpstreamSettings},
+};
 use toolyard_store::{LocalSignals, OpenError, SqliteStore, StoreSettings};
 
 use crate::{
     auth::{Oidc, TokenError, Tokens},
-    config::{AuthMode, CallsConfig, Config, RateConfig},
+    config::{AuthMode, CallsConfig, Config, RateConfig, UpstreamConfig},
+    configured,
     hosts::{Checked, Hosts},
     lifecycle::Lifecycle,
     listen,
@@ -64,11 +69,25 @@ pub struct World {
     pub clock: Arc<dyn Clock>,
     /// Unguessable numbers.
     pub ids: Arc<dyn Ids>,
+    /// The environment that upstreams may name.
+    pub environment: Environment,
 }
 
 impl Default for World {
     fn default() -> Self {
-        Self { clock: Arc::new(SystemClock), ids: Arc::new(SystemIds) }
+        Self::of(&[])
+    }
+}
+
+impl World {
+    /// This machine, with these variables.
+    pub fn of(environment: &[(String, String)]) -> Self {
+        let variables: HashMap<String, String> = environment.iter().cloned().collect();
+        Self {
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(SystemIds),
+            environment: Arc::new(move |name| variables.get(name).cloned()),
+        }
     }
 }
 
@@ -83,146 +102,176 @@ pub struct Server {
 }
 
 /// Runs a server until `stop` fires, then drains it.
-pub async fn serve(config: Config, stop: CancellationToken) -> Result<(), StartError> {
-    let server = Server::start(config, World::default()).await?;
+pub async fn serve(config: Config, world: World, stop: CancellationToken) -> Result<(), StartError> {
+    let server = Server::start(config, world).await?;
     tracing::info!(address = %server.address, auth = ?server.state.auth_mode, "listening");
     server.run(stop).await;
     Ok(())
 }
 
 impl Server {
-    /// Builds everything in the order in which it depends, and listens.
+    /// Listens, and builds everything.
     pub async fn start(mut config: Config, world: World) -> Result<Self, StartError> {
-        let lifecycle = Lifecycle::default();
         let listen = |error| StartError::Listen { address: config.server.listen, error };
         let listener = TcpListener::bind(config.server.listen).await.map_err(listen)?;
         config.server.listen = listener.local_addr().map_err(listen)?;
-        let mode = auth_mode(&config)?;
-        let secrets: Arc<dyn Secrets> = Arc::new(root_keys(&config, &world)?);
-        let store = Arc::new(SqliteStore::open(store_settings(&config), &lifecycle.tasks).await?);
-        if config.auth.old_root_key.is_some() {
-            secrets::seal_anew(&*store, &*secrets)
-                .await
-                .map_err(|error| StartError::Config(error.to_string()))?;
-        }
-        let signals: Arc<dyn Signals> = Arc::new(LocalSignals::default());
-        let guard = guard(&config, mode)?;
-        let http = HttpClient::new(guard.clone(), client_settings(&config));
-        let limits = call_limits(&config.calls);
-        let sessions = Sessions::new(SessionParts {
-            apps: store.clone(),
-            data: store.clone(),
-            devices: store.clone(),
-            runs: store.clone(),
-            signals: signals.clone(),
-            secrets: secrets.clone(),
-            http: http.clone(),
-            guard: guard.clone(),
-            clock: world.clock.clone(),
-            ids: world.ids.clone(),
-            limits: limits.clone(),
-            settings: session_settings(&config),
-            tasks: lifecycle.tasks.clone(),
-            stopping: lifecycle.stopping.clone(),
-        });
-        let catalog_ports = CatalogPorts {
-            apps: store.clone(),
-            definitions: store.clone(),
-            installs: store.clone(),
-            settings: store.clone(),
-            presence: Arc::new(sessions.clone()),
-            upstreams: store.clone(),
-            offers: store.clone(),
-        };
-        let catalog = Catalog::new(catalog_ports, config.mcp.page_size, &*signals);
-        let waker: Arc<dyn Waker> = Arc::new(sessions.clone());
-        let source = AppSource::new(AppSourceParts {
-            http: http.clone(),
-            guard: guard.clone(),
-            secrets: secrets.clone(),
-            waker,
-            clock: world.clock.clone(),
-            limits: limits.clone(),
-        });
-        let limiter = Arc::new(LocalLimiter::new(rates(&config.rates)?));
-        let executor = Executor::new(ExecutorParts {
-            sources: vec![(SourceKind::App, Arc::new(source))],
-            policy: Policy::denying(config.policy.deny.iter().map(String::as_str))
-                .map_err(StartError::Config)?,
-            limiter: limiter.clone(),
-            ledger: store.clone(),
-            clock: world.clock.clone(),
-            limits,
-            tasks: lifecycle.calls.clone(),
-        });
-        if let Some(url) = &config.telemetry.otlp_url {
-            Traces::to(url, world.ids.clone())?.follow(executor.watch(), &lifecycle);
-        }
-        let (recorder, metrics) = telemetry::recorder();
         let hosts = Hosts::new(&config.server);
-        let mcp = McpDoor::new(&*secrets, &config.mcp);
-        let state: AppState = Arc::new(Shared {
-            auth_mode: mode,
-            stores: stores(store),
-            catalog,
-            executor,
-            sessions,
-            signals,
-            limiter,
-            tokens: Tokens::new(&*secrets)?,
-            oidc: config.auth.oidc.clone().map(|oidc| Oidc::new(oidc, http)),
-            secrets,
-            clock: world.clock,
-            ids: world.ids,
-            guard,
-            mcp,
-            lifecycle,
-            metrics,
-            call_metrics: CallMetrics::new(recorder),
-            openapi: serde_json::to_vec(&openapi::document()).unwrap_or_default().into(),
-            config,
-        });
-        let hears = Arc::downgrade(&state);
-        state.signals.listen(Box::new(move |change| {
-            if let Some(state) = hears.upgrade() {
-                state.mcp.changes.hear(change);
-            }
-        }));
-        let restored =
-            state.sessions.restore().await.map_err(|error| StartError::Config(error.to_string()))?;
-        if restored > 0 {
-            tracing::info!(restored, "apps of the process before are expected back");
-        }
+        let state = assemble(config, world).await?;
         let service = Checked::new(hosts, routes::router().with_state(state.clone()));
-        housekeeping(&state);
         Ok(Self { address: state.config.server.listen, state, listener, service })
     }
 
-    /// Serves until `stop` fires, then drains: no new calls, running ones finish within a bound, apps are told to come
-    /// back, everything recorded is written.
+    /// Serves until `stop` fires, then drains.
     pub async fn run(self, stop: CancellationToken) {
         let Self { state, listener, service, .. } = self;
-        let lifecycle = state.lifecycle.clone();
-        let connections = listen::serve(listener, service, state.config.server.max_connections, &lifecycle);
+        let connections =
+            listen::serve(listener, service, state.config.server.max_connections, &state.lifecycle);
         tokio::select! {
             () = connections => {}
             () = stop.cancelled() => {}
         }
-        lifecycle.stopping.cancel();
-        lifecycle.calls.close();
-        let patience = Duration::from_millis(state.config.server.drain_ms);
-        if tokio::time::timeout(patience, lifecycle.calls.wait()).await.is_err() {
-            tracing::warn!("calls were still under way when the time to stop was over");
-        }
-        state.sessions.drain();
-        // The ledger's writer is among the tasks: it has to be told first.
-        state.stores.sqlite.close().await;
-        lifecycle.tasks.close();
-        if tokio::time::timeout(patience, lifecycle.tasks.wait()).await.is_err() {
-            tracing::warn!("tasks were still running when the time to stop was over");
-        }
-        tracing::info!("stopped");
+        drain(&state).await;
     }
+}
+
+/// Builds everything in the order in which it depends.
+pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, StartError> {
+    let lifecycle = Lifecycle::default();
+    let mode = auth_mode(&config)?;
+    let secrets: Arc<dyn Secrets> = Arc::new(root_keys(&config, &world)?);
+    let store = Arc::new(SqliteStore::open(store_settings(&config), &lifecycle.tasks).await?);
+    if config.auth.old_root_key.is_some() {
+        secrets::seal_anew(&*store, &*secrets)
+            .await
+            .map_err(|error| StartError::Config(error.to_string()))?;
+    }
+    let signals: Arc<dyn Signals> = Arc::new(LocalSignals::default());
+    let guard = guard(&config, mode)?;
+    let http = HttpClient::new(guard.clone(), client_settings(&config));
+    let limits = call_limits(&config.calls);
+    let sessions = Sessions::new(SessionParts {
+        apps: store.clone(),
+        data: store.clone(),
+        devices: store.clone(),
+        runs: store.clone(),
+        signals: signals.clone(),
+        secrets: secrets.clone(),
+        http: http.clone(),
+        guard: guard.clone(),
+        clock: world.clock.clone(),
+        ids: world.ids.clone(),
+        limits: limits.clone(),
+        settings: session_settings(&config),
+        tasks: lifecycle.tasks.clone(),
+        stopping: lifecycle.stopping.clone(),
+    });
+    let catalog_ports = CatalogPorts {
+        apps: store.clone(),
+        definitions: store.clone(),
+        installs: store.clone(),
+        settings: store.clone(),
+        presence: Arc::new(sessions.clone()),
+        upstreams: store.clone(),
+        offers: store.clone(),
+    };
+    let catalog = Catalog::new(catalog_ports, config.mcp.page_size, &*signals);
+    let waker: Arc<dyn Waker> = Arc::new(sessions.clone());
+    let source = AppSource::new(AppSourceParts {
+        http: http.clone(),
+        guard: guard.clone(),
+        secrets: secrets.clone(),
+        waker,
+        clock: world.clock.clone(),
+        limits: limits.clone(),
+    });
+    let upstreams = UpstreamSource::new(UpstreamParts {
+        apps: store.clone(),
+        upstreams: store.clone(),
+        offers: store.clone(),
+        tokens: store.clone(),
+        signals: signals.clone(),
+        secrets: secrets.clone(),
+        clock: world.clock.clone(),
+        ids: world.ids.clone(),
+        http: http.clone(),
+        guard: guard.clone(),
+        environment: world.environment.clone(),
+        oauth: oauth_setup(&config),
+        tasks: lifecycle.tasks.clone(),
+        stopping: lifecycle.stopping.clone(),
+        settings: upstream_settings(&config.upstream_settings),
+    });
+    let limiter = Arc::new(LocalLimiter::new(rates(&config.rates)?));
+    let executor = Executor::new(ExecutorParts {
+        sources: vec![(SourceKind::App, Arc::new(source)), (SourceKind::Upstream, upstreams.clone())],
+        policy: Policy::denying(config.policy.deny.iter().map(String::as_str)).map_err(StartError::Config)?,
+        limiter: limiter.clone(),
+        ledger: store.clone(),
+        clock: world.clock.clone(),
+        limits,
+        tasks: lifecycle.calls.clone(),
+    });
+    if let Some(url) = &config.telemetry.otlp_url {
+        Traces::to(url, world.ids.clone())?.follow(executor.watch(), &lifecycle);
+    }
+    let (recorder, metrics) = telemetry::recorder();
+    let mcp = McpDoor::new(&*secrets, &config.mcp);
+    let state: AppState = Arc::new(Shared {
+        auth_mode: mode,
+        stores: stores(store),
+        catalog,
+        executor,
+        upstreams,
+        sessions,
+        signals,
+        limiter,
+        tokens: Tokens::new(&*secrets)?,
+        oidc: config.auth.oidc.clone().map(|oidc| Oidc::new(oidc, http)),
+        secrets,
+        clock: world.clock,
+        ids: world.ids,
+        guard,
+        mcp,
+        lifecycle,
+        metrics,
+        call_metrics: CallMetrics::new(recorder),
+        openapi: serde_json::to_vec(&openapi::document()).unwrap_or_default().into(),
+        config,
+    });
+    let hears = Arc::downgrade(&state);
+    state.signals.listen(Box::new(move |change| {
+        if let Some(state) = hears.upgrade() {
+            state.mcp.changes.hear(change);
+        }
+    }));
+    let restored = state.sessions.restore().await.map_err(|error| StartError::Config(error.to_string()))?;
+    if restored > 0 {
+        tracing::info!(restored, "apps of the process before are expected back");
+    }
+    configured::upstreams(&state).await.map_err(|error| StartError::Config(error.to_string()))?;
+    state.upstreams.start().await.map_err(|error| StartError::Config(error.to_string()))?;
+    housekeeping(&state);
+    Ok(state)
+}
+
+/// The end: no new calls, running ones finish within a bound, apps are told to come back, everything recorded is
+/// written.
+pub(crate) async fn drain(state: &AppState) {
+    let lifecycle = &state.lifecycle;
+    lifecycle.stopping.cancel();
+    lifecycle.calls.close();
+    let patience = Duration::from_millis(state.config.server.drain_ms);
+    if tokio::time::timeout(patience, lifecycle.calls.wait()).await.is_err() {
+        tracing::warn!("calls were still under way when the time to stop was over");
+    }
+    state.sessions.drain();
+    // The ledger's writer is among the tasks: it has to be told first.
+    state.stores.sqlite.close().await;
+    lifecycle.tasks.close();
+    if tokio::time::timeout(patience, lifecycle.tasks.wait()).await.is_err() {
+        tracing::warn!("tasks were still running when the time to stop was over");
+    }
+    tracing::info!("stopped");
 }
 
 fn stores(store: Arc<SqliteStore>) -> Stores {
@@ -230,6 +279,7 @@ fn stores(store: Arc<SqliteStore>) -> Stores {
         apps: store.clone(),
         definitions: store.clone(),
         installs: store.clone(),
+        upstreams: store.clone(),
         settings: store.clone(),
         data: store.clone(),
         calls: store.clone(),
@@ -251,6 +301,7 @@ fn housekeeping(state: &AppState) {
             state.catalog.forget_idle();
             state.limiter.forget_idle();
             state.mcp.tidy(&state);
+            state.upstreams.tidy();
             state.metrics.run_upkeep();
         })
     });
@@ -358,6 +409,25 @@ fn rates(config: &RateConfig) -> Result<Rates, StartError> {
         tool: rate(config.tool_per_s, config.tool_burst)?,
         all: rate(config.all_per_s, config.all_burst)?,
     })
+}
+
+fn upstream_settings(config: &UpstreamConfig) -> UpstreamSettings {
+    UpstreamSettings {
+        connect: Duration::from_millis(config.connect_timeout_ms),
+        list: Duration::from_millis(config.list_timeout_ms),
+        refresh: Duration::from_secs(config.refresh_s),
+        idle: Duration::from_secs(config.idle_s),
+        held: Duration::from_secs(config.held_s),
+        max_held: config.max_held,
+        max_connections: config.max_connections,
+    }
+}
+
+/// Where users come back to. Authorization servers can read who we are only over https.
+fn oauth_setup(config: &Config) -> OAuthSetup {
+    let base = config.base_url();
+    let client_metadata_url = base.starts_with("https:").then(|| format!("{base}/oauth/client.json"));
+    OAuthSetup { redirect_uri: format!("{base}/oauth/callback"), client_metadata_url }
 }
 
 fn session_settings(config: &Config) -> SessionSettings {

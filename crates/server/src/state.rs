@@ -6,10 +6,13 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use toolyard_core::{
     Catalog, Executor,
     policy::LocalLimiter,
-    ports::{AppData, Apps, CallLog, Clock, Definitions, Ids, Installs, Secrets, Settings, Signals},
+    ports::{
+        AppData, Apps, CallLog, Clock, Definitions, Ids, Installs, Secrets, Settings, Signals, Upstreams,
+    },
 };
 use toolyard_net::Guard;
 use toolyard_sessions::Sessions;
+use toolyard_sources::UpstreamSource;
 use toolyard_store::SqliteStore;
 
 use crate::{
@@ -28,6 +31,8 @@ pub struct Stores {
     pub definitions: Arc<dyn Definitions>,
     /// Who installed what.
     pub installs: Arc<dyn Installs>,
+    /// MCP servers in the world.
+    pub upstreams: Arc<dyn Upstreams>,
     /// What users switched off.
     pub settings: Arc<dyn Settings>,
     /// What apps keep for users.
@@ -53,6 +58,8 @@ pub struct Shared {
     pub catalog: Arc<Catalog>,
     /// The one way to run a tool.
     pub executor: Arc<Executor>,
+    /// MCP servers in the world, live.
+    pub upstreams: Arc<UpstreamSource>,
     /// Who is live.
     pub sessions: Sessions,
     /// The news that something changed.
@@ -84,11 +91,13 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// Whether operators may add commands over REST.
+    pub fn allows_commands(&self) -> bool {
+        self.config.upstream_settings.allow_commands.unwrap_or(self.auth_mode == AuthMode::Dev)
+    }
+
     /// How this server is reached from outside, without a slash at its end.
     pub fn base_url(&self) -> String {
-        match &self.config.server.public_url {
-            Some(url) => url.trim_end_matches('/').to_owned(),
-            None => format!("http://{}", self.config.server.listen),
-        }
+        self.config.base_url()
     }
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use futures_util::{FutureExt as _, StreamExt as _, stream};
 use toolyard_core::{ToolError, ports::AppRecord};
 use toolyard_protocol::{
     AppSessionId, PackageName, UserId,
@@ -20,6 +21,9 @@ use crate::{
     sessions::{Sessions, unavailable},
     user::User,
 };
+
+/// Stops that are under way at once. Each may take as long as the app takes to answer.
+pub(crate) const STOPS_AT_ONCE: usize = 64;
 
 /// Why there is nothing to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,18 +81,20 @@ impl Sessions {
         let runs = |live: &User| live.lock().apps.contains_key(package);
         let users: Vec<_> =
             self.0.users.iter().filter(|live| runs(live)).map(|live| live.id.clone()).collect();
-        for user in users {
-            let _ = self.stop(&user, package, StopReason::SystemStop).await;
-        }
+        self.stop_all(users.into_iter().map(|user| (user, package.clone())).collect()).await;
+    }
+
+    /// Stops many, side by side: one slow app must not hold up the others.
+    pub(crate) async fn stop_all(&self, runs: Vec<(UserId, PackageName)>) {
+        let stops = runs.iter().map(|(user, package)| self.stop(user, package, StopReason::SystemStop));
+        stream::iter(stops).for_each_concurrent(STOPS_AT_ONCE, |stopped| stopped.map(drop)).await;
     }
 
     /// Ends the user's session with everything in it.
     pub async fn end_session(&self, user: &UserId) -> bool {
         let Some(live) = self.find(user) else { return false };
         let packages: Vec<_> = live.lock().apps.keys().cloned().collect();
-        for package in packages {
-            let _ = self.stop(user, &package, StopReason::SystemStop).await;
-        }
+        self.stop_all(packages.into_iter().map(|package| (user.clone(), package)).collect()).await;
         live.lock().close_sockets(1000, "session ended");
         self.0.users.remove(user);
         self.view_changed(user);

@@ -1,11 +1,12 @@
 //! What nobody uses any more: woken apps that idle, sessions without a device.
 
+use futures_util::{FutureExt as _, StreamExt as _, stream};
 use tokio::time::Instant;
-use toolyard_protocol::session::webhook::StopReason;
 
 use crate::{
     run::{Opened, Phase},
     sessions::Sessions,
+    stop::STOPS_AT_ONCE,
 };
 
 impl Sessions {
@@ -31,12 +32,9 @@ impl Sessions {
             let idle = state.apps.iter().filter(|(_, run)| idles(run)).map(|(package, _)| package);
             idle_apps.extend(idle.map(|package| (entry.key().clone(), package.clone())));
         }
-        for (user, package) in idle_apps {
-            let _ = self.stop(&user, &package, StopReason::SystemStop).await;
-        }
-        for user in idle_users {
-            self.end_session(&user).await;
-        }
+        self.stop_all(idle_apps).await;
+        let ends = idle_users.iter().map(|user| self.end_session(user));
+        stream::iter(ends).for_each_concurrent(STOPS_AT_ONCE, |ended| ended.map(drop)).await;
     }
 }
 

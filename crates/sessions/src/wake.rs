@@ -1,13 +1,13 @@
 //! The wake: a sleeping app is asked to connect, once, whoever and however many wait for it.
 //!
-//! Webhook, socket, authenticated init, RUNNING, ack, first sign. Waiting is by event. An app that is woken by a call runs beside
-//! the app in front and gets neither microphone nor camera until the user opens it.
+//! Webhook, socket, authenticated init, RUNNING, ack, first sign. Waiting is by event. An app that is woken by a call
+//! runs beside the app in front and gets neither microphone nor camera until the user opens it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio::{
     sync::{oneshot, watch},
-    time::{Instant, sleep_until, timeout_at},
+    time::{Instant, sleep_until, timeout, timeout_at},
 };
 use toolyard_core::{
     ToolError,
@@ -26,6 +26,10 @@ use crate::{
     sessions::{Sessions, unavailable},
     user::User,
 };
+
+/// How long an app may take to answer its webhook. The SDK answers when the app's own session hook is through, which may
+/// be long after it has connected; one that never answers must not hold a connection for ever.
+const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// What is to be done about an app that does not run.
 enum Boarding {
@@ -157,10 +161,11 @@ impl Sessions {
         let stopping = self.parts().stopping.clone();
         self.parts().tasks.spawn(async move {
             let answered = tokio::select! {
-                answered = webhook => answered,
+                answered = timeout(WEBHOOK_TIMEOUT, webhook) => answered,
                 () = stopping.cancelled() => return,
             };
-            if let Err(error) = answered {
+            // No answer is no failure: an app that did not connect is known by that.
+            if let Ok(Err(error)) = answered {
                 let text = format!("{package} could not be started: {}.", error.words);
                 let _ = failed.send(unavailable(text).because(error.cause).retryable_if(true));
             }

@@ -10,7 +10,7 @@ use toolyard_server::{Server, World, telemetry};
 use super::Verdict;
 use crate::{
     cli::Context,
-    config::{ConfigArgs, quoted},
+    config::{ConfigArgs, environment, quoted},
     error::CliError,
     output::Show,
     signals::Signals,
@@ -58,7 +58,9 @@ pub(crate) async fn run(cx: &Context, args: ServeArgs) -> Result<Verdict, CliErr
     let config = args.config.load(flags(&args))?;
     let _log = telemetry::init_log(&config.log).map_err(CliError::Log)?;
     let mut signals = Signals::new().map_err(CliError::Runtime)?;
-    let server = Server::start(config, World::default()).await.map_err(CliError::Start)?;
+    let server = Server::start(config, World::of(&environment().collect::<Vec<_>>()))
+        .await
+        .map_err(CliError::Start)?;
     tracing::info!(address = %server.address, auth = ?server.state.auth_mode, "listening");
     cx.output.show(&Listening { listening: format!("http://{}", server.address) })?;
     let stop = CancellationToken::new();

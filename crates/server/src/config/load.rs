@@ -122,6 +122,18 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     at_least("mcp.session_days", config.mcp.session_days.into(), 1)?;
     at_least("mcp.streams_per_user", config.mcp.streams_per_user as u64, 1)?;
     at_least("mcp.ticket_s", config.mcp.ticket_s, 1)?;
+    at_least("upstream_settings.connect_timeout_ms", config.upstream_settings.connect_timeout_ms, 1)?;
+    at_least("upstream_settings.list_timeout_ms", config.upstream_settings.list_timeout_ms, 1)?;
+    at_least("upstream_settings.refresh_s", config.upstream_settings.refresh_s, 1)?;
+    at_least("upstream_settings.max_held", config.upstream_settings.max_held as u64, 1)?;
+    at_least("upstream_settings.max_connections", config.upstream_settings.max_connections as u64, 1)?;
+    for (id, upstream) in &config.upstreams {
+        let path = format!("upstreams.{id}");
+        toolyard_protocol::upstream::package_of(id).map_err(|error| wrong(&path, error.to_string()))?;
+        if let Some(problem) = upstream.problems().first() {
+            return Err(wrong(&format!("{path}.{}", problem.path), problem.message.clone()));
+        }
+    }
     at_least("ledger.batch_size", config.ledger.batch_size as u64, 1)?;
     at_least("ledger.keep_days", config.ledger.keep_days.into(), 1)?;
     let rates = &config.rates;

@@ -9,11 +9,14 @@ mod sections;
 pub use load::{ConfigError, Sources, load};
 pub use sections::{
     AuthConfig, AuthMode, CallsConfig, LedgerConfig, LogConfig, LogFormat, McpConfig, NetConfig, OidcConfig,
-    PolicyConfig, RateConfig, ServerConfig, SessionsConfig, StoreConfig, TelemetryConfig,
+    PolicyConfig, RateConfig, ServerConfig, SessionsConfig, StoreConfig, TelemetryConfig, UpstreamConfig,
 };
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolyard_protocol::upstream::UpstreamDetails;
 
 /// Everything that can be set.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -37,12 +40,26 @@ pub struct Config {
     pub net: NetConfig,
     /// The MCP door.
     pub mcp: McpConfig,
+    /// MCP servers in the world, by id: `[upstreams.github]`.
+    pub upstreams: BTreeMap<String, UpstreamDetails>,
+    /// Bounds of upstreams.
+    pub upstream_settings: UpstreamConfig,
     /// How long calls are remembered.
     pub ledger: LedgerConfig,
     /// What is logged.
     pub log: LogConfig,
     /// Where traces go.
     pub telemetry: TelemetryConfig,
+}
+
+impl Config {
+    /// How the server is reached from outside, without a slash at its end.
+    pub fn base_url(&self) -> String {
+        match &self.server.public_url {
+            Some(url) => url.trim_end_matches('/').to_owned(),
+            None => format!("http://{}", self.server.listen),
+        }
+    }
 }
 
 /// The JSON Schema of the configuration, as committed under `contract/`.

@@ -294,6 +294,44 @@ impl Default for McpConfig {
     }
 }
 
+/// Bounds of upstreams.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct UpstreamConfig {
+    /// Whether operators may add commands over REST, too. Where it is missing: only in dev mode. The configuration file
+    /// may always name commands.
+    pub allow_commands: Option<bool>,
+    /// For reaching an upstream, a process's start included, in milliseconds.
+    pub connect_timeout_ms: u64,
+    /// For each page of a list, in milliseconds.
+    pub list_timeout_ms: u64,
+    /// Lists are read again after so many seconds, whatever an upstream says.
+    pub refresh_s: u64,
+    /// A user's connection is closed after so many seconds without use.
+    pub idle_s: u64,
+    /// How long a request is held open for a caller that was asked back, in seconds.
+    pub held_s: u64,
+    /// Requests held open at once.
+    pub max_held: usize,
+    /// Connections to upstreams at once.
+    pub max_connections: usize,
+}
+
+impl Default for UpstreamConfig {
+    fn default() -> Self {
+        Self {
+            allow_commands: None,
+            connect_timeout_ms: 30_000,
+            list_timeout_ms: 20_000,
+            refresh_s: 300,
+            idle_s: 600,
+            held_s: 300,
+            max_held: 1_000,
+            max_connections: 10_000,
+        }
+    }
+}
+
 /// How long calls are remembered.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

@@ -34,7 +34,7 @@ fn capabilities() -> Value {
 
 /// `server/discover`
 pub(super) fn discover() -> Box<RawValue> {
-    let supported: Vec<&str> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();
+    let supported: Vec<&str> = Revision::SERVED.map(Revision::as_str).to_vec();
     to_raw(&json!({
         "resultType": "complete",
         "supportedVersions": supported,
@@ -50,7 +50,7 @@ pub(super) fn discover() -> Box<RawValue> {
 pub(super) fn initialize(who: ActingFor, params: &Params) -> Result<(Client, Box<RawValue>), RpcError> {
     let wished: String = params.need("protocolVersion")?;
     let declared: RawFields = params.get("capabilities")?.unwrap_or_default();
-    let revision = wished.parse().ok().filter(|revision: &Revision| !revision.is_modern());
+    let revision = Revision::served(&wished).filter(|revision| !revision.is_modern());
     let revision = revision.unwrap_or(Revision::NEWEST_HANDSHAKE);
     let answer = to_raw(&json!({
         "protocolVersion": revision.as_str(),

@@ -11,7 +11,7 @@ use crate::{auth::ActingFor, state::AppState};
 pub(super) fn client(state: &AppState, who: ActingFor, headers: &HeaderMap) -> Result<Client, Box<Response>> {
     let refuse =
         |status, text: &str| Box::new(refusal(status, None, &RpcError::new(RpcError::INVALID_REQUEST, text)));
-    if text(headers, header::PROTOCOL_VERSION).is_some_and(|version| version.parse::<Revision>().is_err()) {
+    if text(headers, header::PROTOCOL_VERSION).is_some_and(|version| Revision::served(version).is_none()) {
         return Err(refuse(
             StatusCode::BAD_REQUEST,
             "MCP-Protocol-Version: not a revision that is spoken here",

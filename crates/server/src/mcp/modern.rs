@@ -46,7 +46,7 @@ pub(super) fn client(
 
 fn unsupported(version: &str) -> RpcError {
     let shown: String = version.chars().take(MAX_SHOWN).collect();
-    let supported: Vec<&str> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();
+    let supported: Vec<&str> = Revision::SERVED.map(Revision::as_str).to_vec();
     RpcError::new(RpcError::UNSUPPORTED_VERSION, format!("revision {shown} is not spoken here"))
         .with(&serde_json::json!({ "supported": supported, "requested": shown }))
 }

@@ -9,7 +9,10 @@ use std::{
 
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::{
+    sync::{CancellationToken, DropGuard},
+    task::TaskTracker,
+};
 use toolyard_protocol::mcp::{Incoming, RpcError, message, method};
 
 use super::{about, answer::answer, client::Client, listen::Stream, modern, params::Params, sse::one_line};
@@ -29,6 +32,8 @@ pub(crate) struct Peer {
     out: mpsc::Sender<String>,
     handshake: Option<Client>,
     under_way: UnderWay,
+    /// The requests, without the streams that never end by themselves.
+    work: TaskTracker,
     over: CancellationToken,
     _ends: DropGuard,
 }
@@ -39,7 +44,19 @@ impl Peer {
         let (out, messages) = mpsc::channel(QUEUE);
         let over = CancellationToken::new();
         let ends = over.clone().drop_guard();
-        (Self { state, who, out, handshake: None, under_way: Arc::default(), over, _ends: ends }, messages)
+        (
+            Self {
+                state,
+                who,
+                out,
+                handshake: None,
+                under_way: Arc::default(),
+                work: TaskTracker::new(),
+                over,
+                _ends: ends,
+            },
+            messages,
+        )
     }
 
     /// Takes one message.
@@ -134,7 +151,7 @@ impl Peer {
             // The level that was set meanwhile.
             client.log_level = state.mcp.sessions.level(session);
         }
-        self.state.lifecycle.tasks.spawn(async move {
+        let answering = self.work.track_future(async move {
             let answered = tokio::select! {
                 answered = answer(&state, &client, &asked, &params, &out) => Some(answered),
                 () = cancel.cancelled() => None,
@@ -150,6 +167,7 @@ impl Peer {
             };
             let _ = out.send(one_line(message)).await;
         });
+        self.state.lifecycle.tasks.spawn(answering);
     }
 
     /// `subscriptions/listen`: until the client cancels it, or the line ends.
@@ -181,6 +199,18 @@ impl Peer {
         if self.out.try_send(one_line(message)).is_err() {
             self.over.cancel();
         }
+    }
+
+    /// A message that was too long to be read.
+    pub(crate) fn refuse_long(&self, limit: usize) {
+        let text = format!("a message has at most {limit} bytes");
+        self.say(message::error(None, &RpcError::new(RpcError::INVALID_REQUEST, text)));
+    }
+
+    /// Waits until nothing is under way any more.
+    pub(crate) async fn idle(&self) {
+        self.work.close();
+        self.work.wait().await;
     }
 
     /// Fires when the line has to end.

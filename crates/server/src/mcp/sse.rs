@@ -39,8 +39,12 @@ impl Exchange {
     pub(super) async fn respond(mut self) -> Response {
         tokio::select! {
             biased;
-            Some(first) = self.said.recv() => self.stream(first),
-            outcome = &mut self.work => self.json(outcome),
+            Some(first) = self.said.recv() => self.stream(event(first)),
+            outcome = &mut self.work => {
+                // The work may have said its last words in the very moment in which it ended.
+                let said = self.rest();
+                if said.is_empty() { self.json(outcome) } else { events_of(Body::from(self.last(said, outcome))) }
+            }
         }
     }
 
@@ -51,33 +55,40 @@ impl Exchange {
         }
     }
 
-    fn stream(self, first: String) -> Response {
-        enum At {
-            Saying(Box<(Exchange, Option<String>)>),
-            Over,
+    /// What was said and not yet sent.
+    fn rest(&mut self) -> Vec<u8> {
+        let mut rest = Vec::new();
+        while let Ok(said) = self.said.try_recv() {
+            rest.extend_from_slice(&event(said));
         }
-        let start = At::Saying(Box::new((self, Some(first))));
-        let events = futures_util::stream::unfold(start, |at| async {
-            let At::Saying(mut at) = at else { return None };
-            if let Some(first) = at.1.take() {
-                return Some((Ok::<_, Infallible>(event(first)), At::Saying(at)));
-            }
-            let exchange = &mut at.0;
-            let said = tokio::select! {
+        rest
+    }
+
+    /// The end of a stream: what was said last, and the answer.
+    fn last(&self, mut said: Vec<u8>, outcome: Result<Answer, RpcError>) -> Bytes {
+        let answer = match outcome {
+            Ok(answer) => String::from_utf8_lossy(&envelope(&self.id, answer.bytes())).into_owned(),
+            Err(error) => message::error(Some(&self.id), &error),
+        };
+        said.extend_from_slice(&event(answer));
+        said.into()
+    }
+
+    fn stream(self, first: Bytes) -> Response {
+        let hello = futures_util::stream::once(async { Ok::<_, Infallible>(first) });
+        let events = futures_util::stream::unfold(Some(Box::new(self)), |at| async {
+            let mut exchange = at?;
+            tokio::select! {
                 biased;
-                Some(said) = exchange.said.recv() => Some(event(said)),
+                Some(said) = exchange.said.recv() => Some((Ok(event(said)), Some(exchange))),
                 outcome = &mut exchange.work => {
-                    let last = match outcome {
-                        Ok(answer) => event(String::from_utf8_lossy(&envelope(&exchange.id, answer.bytes())).into_owned()),
-                        Err(error) => event(message::error(Some(&exchange.id), &error)),
-                    };
-                    return Some((Ok(last), At::Over));
+                    let said = exchange.rest();
+                    Some((Ok(exchange.last(said, outcome)), None))
                 }
-                () = tokio::time::sleep(KEEP_ALIVE) => None,
-            };
-            Some((Ok(said.unwrap_or_else(alive)), At::Saying(at)))
+                () = tokio::time::sleep(KEEP_ALIVE) => Some((Ok(alive()), Some(exchange))),
+            }
         });
-        events_of(Body::from_stream(events))
+        events_of(Body::from_stream(futures_util::StreamExt::chain(hello, events)))
     }
 }
 

@@ -6,11 +6,13 @@ pub(crate) mod health;
 pub(crate) mod installs;
 pub(crate) mod keys;
 pub(crate) mod legacy;
+pub(crate) mod oauth;
 pub(crate) mod sdk;
 pub(crate) mod session;
 pub(crate) mod settings;
 pub(crate) mod tool_sets;
 pub(crate) mod tools;
+pub(crate) mod upstreams;
 
 use axum::response::Response;
 use http::StatusCode;

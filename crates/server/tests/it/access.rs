@@ -115,6 +115,26 @@ fn rows() -> Vec<Row> {
         ("POST", "/api/mcp/ticket", ACTING, Ada, 200, no.clone()),
         ("GET", "/.well-known/oauth-protected-resource", PUBLIC, Nobody, 200, no.clone()),
         ("GET", "/.well-known/oauth-protected-resource/mcp", PUBLIC, Nobody, 200, no.clone()),
+        // Another developer adds an upstream of their own.
+        (
+            "POST",
+            "/api/upstreams",
+            [401, 403, 201, 403],
+            Dora,
+            201,
+            json!({ "id": "fresh-{who}", "url": "http://127.0.0.1:9/mcp" }),
+        ),
+        ("GET", "/api/upstreams", [401, 403, 200, 200], Dora, 200, no.clone()),
+        ("GET", "/api/upstreams/{upstream}", OWNER, Dora, 200, no.clone()),
+        ("PATCH", "/api/upstreams/{upstream}", OWNER, Dora, 200, json!({ "name": "Changed" })),
+        ("POST", "/api/upstreams/{upstream}/refresh", OWNER, Dora, 200, no.clone()),
+        // Nobody answers there, so there is no link; that it is ada's to ask is what counts.
+        ("POST", "/api/upstreams/{upstream}/authorize", USER, Ada, 503, no.clone()),
+        ("DELETE", "/api/upstreams/{upstream}/authorize", USER, Ada, 204, no.clone()),
+        ("GET", "/oauth/callback", [400; 4], Nobody, 400, no.clone()),
+        ("POST", "/oauth/callback", [400; 4], Nobody, 400, no.clone()),
+        ("GET", "/oauth/client.json", PUBLIC, Nobody, 200, no.clone()),
+        ("DELETE", "/api/upstreams/{upstream}", OWNER, Dora, 204, no.clone()),
         ("GET", "/app-ws", SOCKET, Nobody, 101, no.clone()),
         ("GET", "/ws/miniapp", SOCKET, Nobody, 101, no.clone()),
         ("GET", "/glasses-ws", DEVICE, Ada, 101, no.clone()),
@@ -151,6 +171,9 @@ impl World {
         todo.uses_key(key);
         let ada = p.bearer(&p.token("ada", Role::User)).header("x-user-id", "ada");
         ada.put(&format!("/api/installs/{TODO}"), &json!({})).await.expect(204);
+        let up = json!({ "id": "dora-up", "url": "http://127.0.0.1:9/mcp", "auth": "oauth" });
+        p.bearer(&dora).post("/api/upstreams", &up).await.expect(201);
+        ada.put("/api/installs/mcp.dora-up", &json!({})).await.expect(204);
         let call = ada.call(&format!("{TODO}:echo"), json!({ "text": "hi" })).await.expect(200);
         p.bearer(&format!("{TODO}:{key}"))
             .put("/api/sdk/simple-storage/ada", &json!({ "data": { "color": "red" } }))
@@ -186,6 +209,7 @@ impl World {
             ("{package}", TODO),
             ("{name}", "com.dora.todo:echo"),
             ("{user}", "ada"),
+            ("{upstream}", "dora-up"),
             ("{id}", &self.call),
             ("{key}", "color"),
             ("{version}", "1"),
@@ -248,7 +272,8 @@ fn shows_secrets_rightly(row: &Row) -> bool {
 #[tokio::test]
 async fn every_route_is_in_the_table_and_nobody_gets_what_is_not_theirs() {
     let rows = rows();
-    let route = |row: &Row| format!("{} {}", row.0, row.1.split('?').next().unwrap());
+    let route =
+        |row: &Row| format!("{} {}", row.0, row.1.split('?').next().unwrap().replace("{upstream}", "{id}"));
     let tested: BTreeSet<String> = rows.iter().map(route).collect();
     let table = toolyard_server::routes::table();
     let routes: BTreeSet<String> =

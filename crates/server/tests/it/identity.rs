@@ -200,7 +200,8 @@ async fn dev_mode_stays_on_this_machine() {
         config.server.listen = SocketAddr::from(([0, 0, 0, 0], 0));
         config.store.path = folder.path().join("toolyard.db");
         config.auth.mode = mode;
-        let world = World { clock: Arc::<FixedClock>::default(), ids: Arc::new(SystemIds) };
+        let world =
+            World { clock: Arc::<FixedClock>::default(), ids: Arc::new(SystemIds), ..World::default() };
         Server::start(config, world).await.map(|server| server.state.auth_mode)
     };
     let refused = start(Some(AuthMode::Dev)).await.unwrap_err();

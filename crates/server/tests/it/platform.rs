@@ -88,7 +88,7 @@ impl Platform {
         folder: Option<tempfile::TempDir>,
         clock: Arc<FixedClock>,
     ) -> Self {
-        let world = World { clock: clock.clone(), ids: Arc::new(SystemIds) };
+        let world = World { clock: clock.clone(), ids: Arc::new(SystemIds), ..World::default() };
         let server = Server::start(config.clone(), world).await.unwrap();
         let (state, address, stop) = (server.state.clone(), server.address, CancellationToken::new());
         #[expect(clippy::disallowed_methods, reason = "the test waits for it in `stop`")]

@@ -1,0 +1,136 @@
+//! Tools of one program, without a server: register, list, validate, execute, and answer MCP.
+//!
+//! The same checks as on the platform, for a program that only wants to offer some functions of its own: definitions and
+//! schemas are checked when a tool is registered, arguments before it runs, and what goes wrong is said in words that a
+//! model can act on. No users, no permissions, no record of calls: a program that needs those talks to a server.
+
+mod answer;
+mod tool;
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use futures_util::FutureExt as _;
+use serde_json::value::RawValue;
+use tokio::sync::watch;
+use toolyard_protocol::{ErrorCode, Problem, raw::to_raw, result::McpResult, tool::MAX_TOOLS};
+
+pub use self::tool::LocalTool;
+use crate::error::ToolError;
+
+/// How long a tool may take, unless it says otherwise.
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Why a tool is not registered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotRegistered {
+    /// Its definition is wrong.
+    #[error("the definition is wrong: {}", words(.0))]
+    Definition(Vec<Problem>),
+    /// A tool of that name is there.
+    #[error("a tool `{0}` is registered already")]
+    Taken(String),
+    /// There are too many.
+    #[error("more than {MAX_TOOLS} tools")]
+    TooMany,
+}
+
+fn words(problems: &[Problem]) -> String {
+    problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// The tools of one program. Shared by reference; everything is safe from many tasks at once.
+#[derive(Debug)]
+pub struct ToolService {
+    name: String,
+    tools: RwLock<Vec<Arc<LocalTool>>>,
+    changes: watch::Sender<u64>,
+}
+
+impl ToolService {
+    /// A service without tools, under the name that MCP clients are told.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), tools: RwLock::default(), changes: watch::Sender::new(0) }
+    }
+
+    /// Adds a tool.
+    pub fn register(&self, tool: LocalTool) -> Result<(), NotRegistered> {
+        tool.check().map_err(NotRegistered::Definition)?;
+        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        if tools.iter().any(|known| known.name() == tool.name()) {
+            return Err(NotRegistered::Taken(tool.name().to_owned()));
+        }
+        if tools.len() >= MAX_TOOLS {
+            return Err(NotRegistered::TooMany);
+        }
+        tools.push(Arc::new(tool));
+        drop(tools);
+        self.changes.send_modify(|count| *count += 1);
+        Ok(())
+    }
+
+    /// Takes a tool out. Calls that run go on. False where there is none of that name.
+    pub fn unregister(&self, name: &str) -> bool {
+        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        let before = tools.len();
+        tools.retain(|tool| tool.name() != name);
+        let gone = tools.len() < before;
+        drop(tools);
+        if gone {
+            self.changes.send_modify(|count| *count += 1);
+        }
+        gone
+    }
+
+    /// The definitions, in the order in which they were registered.
+    pub fn list(&self) -> Vec<Box<RawValue>> {
+        self.all().iter().map(|tool| tool.definition()).collect()
+    }
+
+    /// Another number whenever the list is another.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// Whether a call with these arguments would run.
+    pub fn validate(&self, name: &str, arguments: Option<&RawValue>) -> Result<(), ToolError> {
+        self.find(name)?.validate(arguments).map(drop)
+    }
+
+    /// Runs a tool: checked, within its time, and safe from its panics.
+    pub async fn execute(&self, name: &str, arguments: Option<&RawValue>) -> Result<McpResult, ToolError> {
+        let tool = self.find(name)?;
+        let arguments = tool.validate(arguments)?;
+        let run = AssertUnwindSafe(tool.run(arguments)).catch_unwind();
+        match tokio::time::timeout(tool.timeout(), run).await {
+            Ok(Ok(Ok(result))) => tool.check_result(result),
+            Ok(Ok(Err(words))) => Err(ToolError::new(ErrorCode::ExecutionError, words)),
+            Ok(Err(_panic)) => {
+                Err(ToolError::new(ErrorCode::ExecutionError, format!("{name} failed."))
+                    .because("it panicked"))
+            }
+            Err(_elapsed) => {
+                Err(ToolError::new(ErrorCode::Timeout, format!("{name} did not answer in time.")))
+            }
+        }
+    }
+
+    fn all(&self) -> Vec<Arc<LocalTool>> {
+        self.tools.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn find(&self, name: &str) -> Result<Arc<LocalTool>, ToolError> {
+        self.all().into_iter().find(|tool| tool.name() == name).ok_or_else(|| {
+            let shown: String = name.chars().take(80).collect();
+            ToolError::new(ErrorCode::ToolNotFound, format!("Unknown tool: {shown}"))
+        })
+    }
+}
+
+/// A failed call as MCP tells it to a model.
+fn said(error: &ToolError) -> Box<RawValue> {
+    to_raw(McpResult::error(&error.for_model).raw())
+}

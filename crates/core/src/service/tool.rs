@@ -1,0 +1,151 @@
+//! One tool of a program: what it says of itself, and the function behind it.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use futures_util::future::BoxFuture;
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json, value::RawValue};
+use toolyard_protocol::{ErrorCode, Problem, raw::to_raw, result::McpResult, tool::ToolDefinition};
+
+use super::CALL_TIMEOUT;
+use crate::{error::ToolError, schema::Schema};
+
+type Handler = Arc<dyn Fn(Value) -> BoxFuture<'static, Result<McpResult, String>> + Send + Sync>;
+
+/// A tool of this program.
+pub struct LocalTool {
+    name: String,
+    definition: Box<RawValue>,
+    read: Result<Checked, Vec<Problem>>,
+    handler: Handler,
+    timeout: Duration,
+}
+
+/// A definition with its schemas compiled.
+struct Checked {
+    input: Schema,
+    output: Option<Schema>,
+}
+
+impl LocalTool {
+    /// A tool whose arguments are a type: its schema is made from it.
+    pub fn typed<A, F, R>(name: &str, description: &str, handler: F) -> Self
+    where
+        A: DeserializeOwned + JsonSchema,
+        F: Fn(A) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<McpResult, String>> + Send + 'static,
+    {
+        let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+        let mut schema = settings.into_generator().into_root_schema_for::<A>().to_value();
+        if let Some(schema) = schema.as_object_mut() {
+            schema.remove("$schema");
+            schema.remove("title");
+        }
+        let definition = json!({ "name": name, "description": description, "inputSchema": schema });
+        Self::with_definition(definition, move |arguments| {
+            let read = serde_json::from_value(arguments);
+            let ran = read.map(&handler);
+            async move {
+                match ran {
+                    Ok(ran) => ran.await,
+                    Err(error) => Err(format!("The arguments cannot be read: {error}.")),
+                }
+            }
+        })
+    }
+
+    /// A tool as MCP defines it, with `name`, `inputSchema` and whatever else.
+    pub fn with_definition<F, R>(definition: Value, handler: F) -> Self
+    where
+        F: Fn(Value) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<McpResult, String>> + Send + 'static,
+    {
+        let name = definition.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let definition = to_raw(&definition);
+        let read = checked(&definition);
+        let handler: Handler = Arc::new(move |arguments| Box::pin(handler(arguments)));
+        Self { name, definition, read, handler, timeout: CALL_TIMEOUT }
+    }
+
+    /// With another time limit.
+    #[must_use]
+    pub fn timeout_after(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn definition(&self) -> Box<RawValue> {
+        self.definition.clone()
+    }
+
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    pub(super) fn check(&self) -> Result<(), Vec<Problem>> {
+        self.read.as_ref().map(drop).map_err(Clone::clone)
+    }
+
+    pub(super) fn validate(&self, arguments: Option<&RawValue>) -> Result<Value, ToolError> {
+        let invalid = |text: String| ToolError::new(ErrorCode::InvalidArguments, text);
+        let text = arguments.map(RawValue::get).filter(|text| *text != "null").unwrap_or("{}");
+        let value: Value = serde_json::from_str(text)
+            .map_err(|error| invalid(format!("The arguments are not JSON: {error}.")))?;
+        let problems = match &self.read {
+            Ok(checked) => checked.input.errors(&value),
+            Err(problems) => problems.clone(),
+        };
+        if problems.is_empty() {
+            return Ok(value);
+        }
+        Err(invalid(format!("The arguments of {} do not fit: {}.", self.name, super::words(&problems))))
+    }
+
+    pub(super) fn run(&self, arguments: Value) -> BoxFuture<'static, Result<McpResult, String>> {
+        (self.handler)(arguments)
+    }
+
+    /// A tool that promises a structured result has to give one.
+    pub(super) fn check_result(&self, result: McpResult) -> Result<McpResult, ToolError> {
+        let Ok(Checked { output: Some(output), .. }) = &self.read else { return Ok(result) };
+        if result.is_error() {
+            return Ok(result);
+        }
+        let structured =
+            result.parts().structured_content.and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let problems = match structured {
+            Some(value) => output.errors(&value),
+            None => vec![Problem::new("structuredContent", "missing")],
+        };
+        if problems.is_empty() {
+            return Ok(result);
+        }
+        let text = format!(
+            "{} ran, but its answer does not fit its own outputSchema: {}.",
+            self.name,
+            super::words(&problems)
+        );
+        Err(ToolError::new(ErrorCode::InvalidResponse, text))
+    }
+}
+
+fn checked(definition: &RawValue) -> Result<Checked, Vec<Problem>> {
+    let read = ToolDefinition::read(definition, "tool")?;
+    let input = Schema::compile(&read.input_schema, "tool.inputSchema");
+    let output = read.output_schema.as_ref().map(|schema| Schema::compile(schema, "tool.outputSchema"));
+    match (input, output.transpose()) {
+        (Ok(input), Ok(output)) => Ok(Checked { input, output }),
+        (input, output) => Err(input.err().into_iter().chain(output.err()).collect()),
+    }
+}
+
+impl fmt::Debug for LocalTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalTool").field("name", &self.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,112 @@
+//! The whole platform inside one program, for one user, over stdio: no address, no port. What wants to connect to it, as
+//! session apps do, cannot; upstreams and tools-only apps work.
+
+use std::time::Duration;
+
+use tokio::io::{
+    AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _,
+    BufReader,
+};
+use tokio_util::sync::CancellationToken;
+use toolyard_core::{Caller, catalog::Scope};
+use toolyard_protocol::UserId;
+
+use crate::{
+    auth::ActingFor,
+    config::Config,
+    mcp::peer::Peer,
+    serve::{StartError, World, assemble, drain},
+    state::AppState,
+};
+
+/// How long the last messages may take to be written.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// A platform that nobody reaches but over its stdin.
+pub struct Embedded {
+    /// Everything in it.
+    pub state: AppState,
+}
+
+impl Embedded {
+    /// Builds everything; listens nowhere.
+    pub async fn start(config: Config, world: World) -> Result<Self, StartError> {
+        Ok(Self { state: assemble(config, world).await? })
+    }
+
+    /// Serves MCP for one user until the input ends or `stop` fires, then drains. One message a line.
+    pub async fn serve(
+        self,
+        user: UserId,
+        input: impl AsyncRead + Unpin + Send,
+        output: impl AsyncWrite + Unpin + Send,
+        stop: CancellationToken,
+    ) {
+        let state = self.state;
+        state.sessions.keep_alive(&user);
+        let who = ActingFor { user, caller: Caller::User, scope: Scope::Everything };
+        let (peer, messages) = Peer::new(state.clone(), who);
+        let limit = state.config.server.body_bytes;
+        let writing = write(messages, output);
+        tokio::pin!(writing);
+        let ended = tokio::select! {
+            () = read(peer, BufReader::new(input), limit, &state) => true,
+            () = &mut writing => false,
+            () = stop.cancelled() => true,
+        };
+        // The client is gone, and with it everything that could still say something: what is queued is written out.
+        if ended && tokio::time::timeout(LAST_WORDS, writing).await.is_err() {
+            tracing::warn!("the client did not read its last messages");
+        }
+        drain(&state).await;
+    }
+}
+
+/// Reads messages until the input ends. A line that is too long is refused, and the rest of it skipped.
+async fn read(mut peer: Peer, mut input: impl AsyncBufRead + Unpin, limit: usize, state: &AppState) {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+        match (&mut input).take(most).read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => break,
+            Ok(_) if line.len() > limit && !line.ends_with(b"\n") => {
+                peer.refuse_long(limit);
+                if !skip_line(&mut input).await {
+                    break;
+                }
+            }
+            Ok(_) if line.trim_ascii().is_empty() => {}
+            Ok(_) => peer.receive(line.trim_ascii()).await,
+        }
+    }
+    // What was asked for before the end is still answered.
+    let patience = Duration::from_millis(state.config.server.drain_ms);
+    let _ = tokio::time::timeout(patience, peer.idle()).await;
+}
+
+/// The rest of a line. False at the end of the input.
+async fn skip_line(input: &mut (impl AsyncBufRead + Unpin)) -> bool {
+    loop {
+        let (used, found) = match input.fill_buf().await {
+            Ok([]) | Err(_) => return false,
+            Ok(chunk) => match chunk.iter().position(|byte| *byte == b'\n') {
+                Some(end) => (end + 1, true),
+                None => (chunk.len(), false),
+            },
+        };
+        input.consume(used);
+        if found {
+            return true;
+        }
+    }
+}
+
+async fn write(mut messages: tokio::sync::mpsc::Receiver<String>, mut output: impl AsyncWrite + Unpin) {
+    while let Some(mut message) = messages.recv().await {
+        message.push('\n');
+        if output.write_all(message.as_bytes()).await.is_err() || output.flush().await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Users authorize upstreams: a link to follow, and the page to which the browser comes back.
+//!
+//! Whoever opens the link decides, in another place, with another account. So that nobody can have a stranger say yes
+//! for them: the browser that asked for the link carries a cookie, and completes at once; any other browser is shown
+//! whose account this is for, and has to agree.
+
+use axum::{
+    extract::{RawQuery, State},
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq as _;
+use toolyard_protocol::{
+    UserId,
+    api::ApiErrorCode,
+    upstream::{UpstreamAuth, id_of},
+};
+use toolyard_sources::upstream::{AuthorizeError, Callback};
+
+use super::{Answer, nothing, upstreams::found};
+use crate::{
+    auth::ForUser,
+    body::FormBytes,
+    error::{Failure, json},
+    extract::Path,
+    routes::{Access, Route},
+    state::AppState,
+};
+
+/// The cookie of the browser that asked for a link.
+const COOKIE: &str = "toolyard-authorize";
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::new(
+            Method::POST,
+            "/api/upstreams/{id}/authorize",
+            Access::User,
+            "A link that the user opens to authorize the upstream",
+            authorize,
+        )
+        .gives::<Link>(),
+        Route::new(
+            Method::DELETE,
+            "/api/upstreams/{id}/authorize",
+            Access::User,
+            "Forgets the user's authorization",
+            forget,
+        )
+        .success(204),
+        Route::new(
+            Method::GET,
+            "/oauth/callback",
+            Access::Public,
+            "Where the browser comes back after an authorization",
+            callback,
+        ),
+        Route::new(
+            Method::POST,
+            "/oauth/callback",
+            Access::Public,
+            "The same, after the user agreed on the page",
+            confirmed,
+        ),
+        Route::new(
+            Method::GET,
+            "/oauth/client.json",
+            Access::Public,
+            "Who this server is, for authorization servers",
+            client_metadata,
+        ),
+    ]
+}
+
+/// Where the user has to go.
+#[derive(Serialize, schemars::JsonSchema)]
+struct Link {
+    /// To be opened in a browser; good for some minutes.
+    link: String,
+}
+
+async fn authorize(State(state): State<AppState>, who: ForUser, Path(id): Path<String>) -> Answer {
+    let (app, record) = visible(&state, &who.user, &id).await?;
+    let begun = state.upstreams.authorize(&app, &record, &who.user).await.map_err(told)?;
+    let secure = if state.base_url().starts_with("https:") { "; Secure" } else { "" };
+    let cookie = format!(
+        "{COOKIE}={}; Path=/oauth/callback; HttpOnly; SameSite=Lax; Max-Age=600{secure}",
+        fingerprint(&begun.state)
+    );
+    let mut response = json(StatusCode::OK, &Link { link: begun.link });
+    if let Ok(cookie) = HeaderValue::try_from(cookie) {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    Ok(response)
+}
+
+async fn forget(State(state): State<AppState>, who: ForUser, Path(id): Path<String>) -> Answer {
+    let (app, _) = visible(&state, &who.user, &id).await?;
+    state.upstreams.forget_user(&app, &who.user).await.map_err(told)?;
+    nothing()
+}
+
+/// An upstream that the user has: installed, or everybody's.
+async fn visible(
+    state: &AppState,
+    user: &UserId,
+    id: &str,
+) -> Result<(toolyard_protocol::PackageName, toolyard_core::ports::UpstreamRecord), Failure> {
+    let (app, record) = found(state, id).await?;
+    let installed =
+        state.stores.installs.of(user).await?.iter().any(|install| install.package == app.package);
+    if !installed && !record.details.for_all {
+        return Err(Failure::not_found(format_args!("upstream {id}")));
+    }
+    if record.details.auth != UpstreamAuth::OAuth {
+        return Err(Failure::invalid(format!("{id} needs no authorization of its users")));
+    }
+    Ok((app.package, record))
+}
+
+fn told(error: AuthorizeError) -> Failure {
+    match error {
+        AuthorizeError::Store(error) => error.into(),
+        AuthorizeError::NotWanted => Failure::invalid(error.to_string()),
+        AuthorizeError::Spec(_) | AuthorizeError::Flow(_) => {
+            Failure::new(ApiErrorCode::Unavailable, error.to_string())
+        }
+    }
+}
+
+async fn callback(State(state): State<AppState>, RawQuery(query): RawQuery, headers: HeaderMap) -> Response {
+    let query = query.unwrap_or_default();
+    let callback = Callback::from_query(&query);
+    let flow = callback.state.as_deref().and_then(|name| state.upstreams.flow(name));
+    let (Some((user, package)), Some(name)) = (flow, &callback.state) else {
+        return page(
+            StatusCode::BAD_REQUEST,
+            "This authorization is not known, or was finished before. Begin again.",
+            "",
+        );
+    };
+    if carries_cookie(&headers, name) {
+        return complete(&state, &user, callback).await;
+    }
+    let words = format!(
+        "Let the Toolyard account <b>{}</b> use <b>{}</b> with what you have just allowed? Go on only if that account is yours.",
+        escaped(user.as_str()),
+        escaped(id_of(&package))
+    );
+    let form = format!(
+        "<form method=\"post\" action=\"/oauth/callback\"><input type=\"hidden\" name=\"query\" value=\"{}\"><button>Go on</button></form>",
+        escaped(&query)
+    );
+    page(StatusCode::OK, &words, &form)
+}
+
+/// The page's button. A form of another origin is refused before it gets here.
+async fn confirmed(State(state): State<AppState>, FormBytes(body): FormBytes) -> Response {
+    let callback = Callback::from_query(&field(&body, "query"));
+    let flow = callback.state.as_deref().and_then(|name| state.upstreams.flow(name));
+    match flow {
+        Some((user, _)) => complete(&state, &user, callback).await,
+        None => page(
+            StatusCode::BAD_REQUEST,
+            "This authorization is not known, or was finished before. Begin again.",
+            "",
+        ),
+    }
+}
+
+async fn complete(state: &AppState, user: &UserId, callback: Callback) -> Response {
+    match state.upstreams.authorized(user, callback).await {
+        Ok(package) => {
+            let words =
+                format!("Done: {} may be used now. You can close this page.", escaped(id_of(&package)));
+            page(StatusCode::OK, &words, "")
+        }
+        Err(error) => {
+            tracing::warn!(%error, user = user.as_str(), "an authorization failed");
+            page(StatusCode::BAD_REQUEST, &escaped(&error.to_string()), "")
+        }
+    }
+}
+
+async fn client_metadata(State(state): State<AppState>) -> Response {
+    json(StatusCode::OK, &state.upstreams.client_metadata())
+}
+
+/// What the cookie says of a flow: enough to know it again, nothing to begin one with.
+fn fingerprint(state: &str) -> String {
+    hex::encode(Sha256::digest(state.as_bytes()))
+}
+
+fn carries_cookie(headers: &HeaderMap, state: &str) -> bool {
+    let wanted = fingerprint(state);
+    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    cookies
+        .flat_map(|line| line.split(';'))
+        .filter_map(|cookie| cookie.trim().split_once('='))
+        .any(|(name, value)| name == COOKIE && bool::from(value.as_bytes().ct_eq(wanted.as_bytes())))
+}
+
+/// A field of a form.
+fn field(body: &[u8], name: &str) -> String {
+    let mut fields = url::form_urlencoded::parse(body);
+    fields.find(|(found, _)| found == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// A page without scripts, that nobody can put in a frame and that leaks no address.
+fn page(status: StatusCode, words: &str, form: &str) -> Response {
+    let html = format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
+         <title>Toolyard</title><body style=\"font-family:system-ui;max-width:32rem;margin:4rem auto;padding:0 1rem\">\
+         <h1>Toolyard</h1><p>{words}</p>{form}</body></html>"
+    );
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (header::REFERRER_POLICY, HeaderValue::from_static("same-origin")),
+        (HeaderName::from_static("x-frame-options"), HeaderValue::from_static("DENY")),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            HeaderValue::from_static(
+                "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+            ),
+        ),
+    ];
+    (status, headers, html).into_response()
+}

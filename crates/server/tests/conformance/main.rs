@@ -1,0 +1,24 @@
+//! The official MCP conformance suite, against the server in front of a fixture upstream. What the suite asks by fixed
+//! names goes through a proxy that speaks our names for it.
+
+mod stage;
+
+use stage::Stage;
+use toolyard_testkit::upstream::Era;
+
+/// Handshake revisions, the upstream speaks them as well: questions are relayed from stream to stream.
+#[tokio::test]
+async fn handshake_clients_before_a_handshake_upstream() {
+    Stage::start(Era::Legacy).await.passes("2025-11-25").await;
+}
+
+/// Questions of a modern upstream become questions on the client's stream.
+#[tokio::test]
+async fn handshake_clients_before_a_modern_upstream() {
+    Stage::start(Era::Modern).await.passes("2025-11-25").await;
+}
+
+#[tokio::test]
+async fn modern_clients_before_a_modern_upstream() {
+    Stage::start(Era::Modern).await.passes("2026-07-28").await;
+}

@@ -1,0 +1,278 @@
+//! Upstreams that want to know who is calling: each user says yes in a browser, once, and the tokens are kept sealed.
+
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use dashmap::DashMap;
+use jiff::{SignedDuration, Timestamp};
+use toolyard_core::{
+    CallContext, ToolError,
+    catalog::AppHead,
+    ports::{Change, Clock, Secrets, StoreError as CoreStoreError, UpstreamRecord, UpstreamTokens},
+};
+use toolyard_mcp_client::{
+    Credentials,
+    oauth::{
+        Authorizer, Callback, MemoryPending, OAuth, OAuthError, OAuthParts, OAuthSettings, OAuthUpstream,
+        RegisteredClient, StoreError, TokenKey, TokenStore,
+    },
+};
+use toolyard_net::OutsideUrl;
+use toolyard_protocol::{
+    PackageName, UserId,
+    secret::Secret,
+    upstream::{UpstreamAuth, UpstreamDetails},
+};
+
+use super::{UpstreamParts, UpstreamSource, connections::NoConnection, errors, spec};
+
+/// How long a link is given again before a new flow is begun.
+const LINK_S: i64 = 5 * 60;
+/// Flows whose users are remembered; more forget the oldest.
+const MAX_FLOWS: usize = 10_000;
+
+/// Where users come back to, and who we say we are.
+#[derive(Debug, Clone)]
+pub struct OAuthSetup {
+    /// `https://tools.example.com/oauth/callback`
+    pub redirect_uri: String,
+    /// Where our client metadata can be read, if the server is reached over https.
+    pub client_metadata_url: Option<String>,
+}
+
+impl OAuthSetup {
+    /// The document that authorization servers read at `client_metadata_url`.
+    pub fn client_metadata(&self) -> serde_json::Value {
+        self.settings().client_metadata()
+    }
+
+    fn settings(&self) -> OAuthSettings {
+        OAuthSettings {
+            redirect_uri: self.redirect_uri.clone(),
+            client_metadata_url: self.client_metadata_url.clone(),
+            client_name: "Toolyard".to_owned(),
+            ..OAuthSettings::default()
+        }
+    }
+}
+
+/// Why an authorization does not work.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthorizeError {
+    /// This upstream asks nobody.
+    #[error("this upstream needs no authorization of its users")]
+    NotWanted,
+    /// It cannot be reached as it is described.
+    #[error("the upstream is not set up well: {0}")]
+    Spec(String),
+    /// The flow failed.
+    #[error(transparent)]
+    Flow(#[from] OAuthError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] CoreStoreError),
+}
+
+/// A flow that has begun.
+#[derive(Clone)]
+pub struct Authorized {
+    /// Where the user has to go.
+    pub link: String,
+    /// The flow's name; the browser brings it back.
+    pub state: String,
+}
+
+impl fmt::Debug for Authorized {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Authorized(…)")
+    }
+}
+
+/// The tokens of all users at all upstreams.
+pub(super) struct UserTokens {
+    oauth: OAuth,
+    setup: OAuthSetup,
+    clock: Arc<dyn Clock>,
+    /// Flows under way: whose, for what, until when.
+    flows: DashMap<String, (UserId, PackageName, Timestamp)>,
+    /// Links that were given lately.
+    links: DashMap<(PackageName, UserId), (Authorized, Timestamp)>,
+}
+
+impl UserTokens {
+    pub(super) fn new(parts: &UpstreamParts) -> Self {
+        let clock = parts.clock.clone();
+        let oauth = OAuth::new(OAuthParts {
+            http: parts.http.clone(),
+            tokens: Arc::new(Sealed { tokens: parts.tokens.clone(), secrets: parts.secrets.clone() }),
+            pending: Arc::new(MemoryPending::default()),
+            clock: Arc::new(move || clock.now()),
+            tasks: parts.tasks.clone(),
+        });
+        Self {
+            oauth,
+            setup: parts.oauth.clone(),
+            clock: parts.clock.clone(),
+            flows: DashMap::new(),
+            links: DashMap::new(),
+        }
+    }
+
+    /// The user's credentials at an upstream.
+    pub(super) fn credentials(
+        &self,
+        package: &PackageName,
+        details: &UpstreamDetails,
+        url: &OutsideUrl,
+        user: &UserId,
+    ) -> Arc<dyn Credentials> {
+        Arc::new(self.authorizer(package, details, url, user).credentials())
+    }
+
+    fn authorizer(
+        &self,
+        package: &PackageName,
+        details: &UpstreamDetails,
+        url: &OutsideUrl,
+        user: &UserId,
+    ) -> Authorizer {
+        let client = details.client_id.clone().map(|id| RegisteredClient {
+            id,
+            secret: details.client_secret.clone().map(Secret::new),
+            issuer: None,
+        });
+        let settings = OAuthSettings { client, scopes: details.scopes.clone(), ..self.setup.settings() };
+        let upstream = OAuthUpstream { id: package.as_str().to_owned(), url: url.clone(), settings };
+        self.oauth.authorizer(Arc::new(upstream), user.clone())
+    }
+
+    fn remember(&self, package: &PackageName, user: &UserId, begun: &Authorized) {
+        let now = self.clock.now();
+        let later = |seconds| now.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(now);
+        self.flows.retain(|_, (_, _, until)| *until > now);
+        self.links.retain(|_, (_, until)| *until > now);
+        if self.flows.len() >= MAX_FLOWS {
+            let oldest = self.flows.iter().min_by_key(|flow| flow.2).map(|flow| flow.key().clone());
+            oldest.map(|oldest| self.flows.remove(&oldest));
+        }
+        self.flows.insert(begun.state.clone(), (user.clone(), package.clone(), later(2 * LINK_S)));
+        self.links.insert((package.clone(), user.clone()), (begun.clone(), later(LINK_S)));
+    }
+
+    fn recent(&self, package: &PackageName, user: &UserId) -> Option<Authorized> {
+        let link = self.links.get(&(package.clone(), user.clone()))?;
+        (link.1 > self.clock.now()).then(|| link.0.clone())
+    }
+}
+
+impl UpstreamSource {
+    /// Begins an authorization: where the user has to go. The same link for a few minutes.
+    pub async fn authorize(
+        &self,
+        package: &PackageName,
+        record: &UpstreamRecord,
+        user: &UserId,
+    ) -> Result<Authorized, AuthorizeError> {
+        if record.details.auth != UpstreamAuth::OAuth {
+            return Err(AuthorizeError::NotWanted);
+        }
+        let tokens = &self.tokens;
+        if let Some(recent) = tokens.recent(package, user) {
+            return Ok(recent);
+        }
+        let bad = |error: spec::BadSpec| AuthorizeError::Spec(error.to_string());
+        let details = spec::opened(record, &*self.parts.secrets, &self.parts.environment).map_err(bad)?;
+        let url = OutsideUrl::parse(details.url.as_deref().unwrap_or_default(), &self.parts.guard)
+            .map_err(|error| AuthorizeError::Spec(error.to_string()))?;
+        let begun = tokens.authorizer(package, &details, &url, user).begin().await?;
+        let begun = Authorized { link: begun.link, state: begun.state };
+        tokens.remember(package, user, &begun);
+        Ok(begun)
+    }
+
+    /// Whose flow it is, and for what.
+    pub fn flow(&self, state: &str) -> Option<(UserId, PackageName)> {
+        let flow = self.tokens.flows.get(state)?;
+        (flow.2 > self.parts.clock.now()).then(|| (flow.0.clone(), flow.1.clone()))
+    }
+
+    /// The user came back: redeems what the browser brings, keeps the tokens, and reads what the upstream offers.
+    pub async fn authorized(
+        self: &Arc<Self>,
+        user: &UserId,
+        callback: Callback,
+    ) -> Result<PackageName, AuthorizeError> {
+        let state = callback.state.clone().unwrap_or_default();
+        let key = self.tokens.oauth.complete(user, callback).await?;
+        self.tokens.flows.remove(&state);
+        let package: PackageName =
+            key.upstream.parse().map_err(|_| AuthorizeError::Spec("it is gone".to_owned()))?;
+        self.tokens.links.remove(&(package.clone(), user.clone()));
+        self.connections.forget(&package, Some(user));
+        if let Some(record) = self.parts.apps.find(&package).await?.and_then(|app| app.upstream().cloned()) {
+            self.health_mut(&package, |health| health.well());
+            self.read_for(&package, &record, user).await;
+            self.parts.signals.publish(Change::View(user.clone()));
+        }
+        Ok(package)
+    }
+
+    /// Forgets a user's tokens.
+    pub async fn forget_user(&self, package: &PackageName, user: &UserId) -> Result<(), AuthorizeError> {
+        self.parts.tokens.set_token(package, user, None).await?;
+        self.tokens.links.remove(&(package.clone(), user.clone()));
+        self.connections.forget(package, Some(user));
+        Ok(())
+    }
+
+    /// The words for a user who has to say yes first, with the link where one can be made.
+    pub(super) async fn with_link(&self, cx: &CallContext, app: &AppHead) -> ToolError {
+        let error = errors::wants_authorization(app.package());
+        let Some(record) = app.record.upstream() else { return error };
+        match self.authorize(app.package(), record, &cx.user).await {
+            Ok(begun) => {
+                let text = format!("{} Open this link to give it: {}", error.for_model, begun.link);
+                ToolError { for_model: text, ..error }
+            }
+            Err(why) => error.because(why),
+        }
+    }
+}
+
+/// Whether somebody has to say yes first.
+pub(super) fn is_wanted(error: &NoConnection) -> bool {
+    use toolyard_mcp_client::ClientError;
+    matches!(error, NoConnection::Client(ClientError::AuthorizationNeeded { .. }))
+}
+
+/// The store of tokens, sealed.
+struct Sealed {
+    tokens: Arc<dyn UpstreamTokens>,
+    secrets: Arc<dyn Secrets>,
+}
+
+fn failed(error: impl fmt::Display) -> StoreError {
+    StoreError(error.to_string())
+}
+
+fn package_of(key: &TokenKey) -> Result<PackageName, StoreError> {
+    key.upstream.parse().map_err(failed)
+}
+
+#[async_trait]
+impl TokenStore for Sealed {
+    async fn load(&self, key: &TokenKey) -> Result<Option<Secret>, StoreError> {
+        let sealed = self.tokens.token(&package_of(key)?, &key.user).await.map_err(failed)?;
+        sealed.map(|sealed| self.secrets.open(&sealed).map(Secret::new).map_err(failed)).transpose()
+    }
+
+    async fn save(&self, key: &TokenKey, text: Secret) -> Result<(), StoreError> {
+        let sealed = self.secrets.seal(text.expose());
+        let kept = self.tokens.set_token(&package_of(key)?, &key.user, Some(sealed)).await.map_err(failed)?;
+        if kept { Ok(()) } else { Err(failed("there is no such upstream any more")) }
+    }
+
+    async fn clear(&self, key: &TokenKey) -> Result<(), StoreError> {
+        self.tokens.set_token(&package_of(key)?, &key.user, None).await.map(drop).map_err(failed)
+    }
+}

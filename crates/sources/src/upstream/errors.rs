@@ -1,0 +1,119 @@
+//! What went wrong with an upstream, in the platform's own table.
+
+use toolyard_core::ToolError;
+use toolyard_mcp_client::ClientError;
+use toolyard_protocol::{
+    ErrorCode, PackageName,
+    mcp::{RpcError, method},
+    raw::RawFields,
+};
+
+use super::connections::NoConnection;
+
+/// Longest message of an upstream that goes on to the caller, in characters.
+const MAX_MESSAGE_CHARS: usize = 2_000;
+
+/// No connection: nothing ran.
+pub(super) fn unreachable(package: &PackageName, error: &NoConnection) -> ToolError {
+    match error {
+        NoConnection::Client(ClientError::AuthorizationNeeded { .. }) => wants_authorization(package),
+        NoConnection::Client(ClientError::Credentials(_)) | NoConnection::Spec(_) => {
+            let text = format!("{package} is not set up well on this server; its operator can read why.");
+            ToolError::new(ErrorCode::AppNotAvailable, text).because(error)
+        }
+        NoConnection::Client(_) | NoConnection::TooMany(_) => {
+            let text = format!("{package} cannot be reached; the tool did not run.");
+            ToolError::new(ErrorCode::AppNotAvailable, text).retryable_if(true).because(error)
+        }
+    }
+}
+
+/// The user has to say yes first; whoever can make a link puts it into the words.
+pub(super) fn wants_authorization(package: &PackageName) -> ToolError {
+    let text = format!("{package} wants the user's authorization first.");
+    ToolError::new(ErrorCode::Denied, text)
+}
+
+/// Not an upstream at all: a fault of ours.
+pub(super) fn not_one(package: &PackageName) -> ToolError {
+    ToolError::new(ErrorCode::AppNotAvailable, format!("{package} is not an upstream."))
+}
+
+/// A request that failed. `harmless`: running it twice does no harm.
+pub(super) fn failed(package: &PackageName, asked: &str, error: ClientError, harmless: bool) -> ToolError {
+    let cause = error.to_string();
+    let told = match error {
+        ClientError::NotSent(_) => {
+            ToolError::new(ErrorCode::NetworkError, format!("{package} cannot be reached; nothing ran."))
+        }
+        ClientError::Timeout(_) => {
+            let text = format!("{package} did not answer in time; it may or may not have run.");
+            ToolError::new(ErrorCode::Timeout, text).retryable_if(harmless)
+        }
+        ClientError::PerhapsSent(_) | ClientError::Closed(_) => {
+            let text = format!("{package} broke off before it had answered; it may or may not have run.");
+            ToolError::new(ErrorCode::InvalidResponse, text)
+        }
+        ClientError::Rpc(error) => return refused(package, asked, error),
+        ClientError::Status { status, .. } => {
+            let text = format!("{package} answered with HTTP status {}.", status.as_u16());
+            ToolError::new(ErrorCode::HttpError, text).retryable_if(status.is_server_error() && harmless)
+        }
+        ClientError::AuthorizationNeeded { .. } => wants_authorization(package),
+        ClientError::Credentials(_) | ClientError::NoCommonRevision { .. } => {
+            let text = format!("{package} cannot be used with this server; its operator can read why.");
+            ToolError::new(ErrorCode::AppNotAvailable, text)
+        }
+        ClientError::Malformed(_) => {
+            let text = format!("{package} answered with something that cannot be read.");
+            ToolError::new(ErrorCode::InvalidResponse, text)
+        }
+        ClientError::Invalid(_) => {
+            ToolError::new(ErrorCode::InvalidRequest, format!("This cannot be asked of {package}."))
+        }
+    };
+    told.because(cause)
+}
+
+fn refused(package: &PackageName, asked: &str, error: RpcError) -> ToolError {
+    let message: String = error.message.chars().take(MAX_MESSAGE_CHARS).collect();
+    let said = format!("{package} refused: {message}");
+    match error.code {
+        RpcError::MISSING_CAPABILITY => {
+            let data: Option<RawFields> = error.data.and_then(|data| serde_json::from_str(data.get()).ok());
+            let needed = data.and_then(|data| Some(data.get("requiredCapabilities")?.get().into()));
+            let mut told = ToolError::new(ErrorCode::Denied, said);
+            told.missing_capability = Some(needed.unwrap_or_else(|| "{}".into()));
+            told
+        }
+        RpcError::HEADER_MISMATCH => {
+            let text = format!("The tools of {package} changed meanwhile; nothing ran. Try again.");
+            ToolError::new(ErrorCode::NetworkError, text).because(error.message)
+        }
+        RpcError::RESOURCE_NOT_FOUND | RpcError::METHOD_NOT_FOUND => {
+            ToolError::new(ErrorCode::ToolNotHandled, said)
+        }
+        // What modern servers say of a resource that they do not have.
+        RpcError::INVALID_PARAMS if asked == method::RESOURCES_READ => {
+            ToolError::new(ErrorCode::ToolNotHandled, said)
+        }
+        _ => ToolError::new(ErrorCode::ExecutionError, said),
+    }
+}
+
+/// Whether an error speaks against the upstream itself, and not against this one request.
+pub(super) fn is_its_fault(error: &ClientError) -> bool {
+    match error {
+        ClientError::NotSent(_)
+        | ClientError::PerhapsSent(_)
+        | ClientError::Timeout(_)
+        | ClientError::Closed(_)
+        | ClientError::Malformed(_)
+        | ClientError::NoCommonRevision { .. } => true,
+        ClientError::Status { status, .. } => status.is_server_error(),
+        ClientError::Rpc(_)
+        | ClientError::AuthorizationNeeded { .. }
+        | ClientError::Credentials(_)
+        | ClientError::Invalid(_) => false,
+    }
+}

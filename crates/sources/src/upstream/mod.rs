@@ -1,0 +1,294 @@
+//! MCP servers in the world as sources of tools, prompts and resources.
+//!
+//! | look for | in |
+//! | --- | --- |
+//! | how one is reached, and its secrets | [`spec`] |
+//! | its connections | [`connections`] |
+//! | its lists, kept up to date | [`sync`] |
+//! | one request, with everything that is said meanwhile | [`exchange`] |
+//! | whether it answers | [`health`] |
+//! | users who have to say yes first | [`authorize`] |
+
+mod authorize;
+mod connections;
+mod errors;
+mod exchange;
+mod health;
+mod held;
+mod links;
+mod spec;
+mod sync;
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use dashmap::DashMap;
+use serde_json::value::RawValue;
+use tokio::sync::Notify;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use toolyard_core::{
+    CallContext, Reply, Tool, ToolError,
+    catalog::AppHead,
+    ports::{
+        Apps, Clock, Ids, Offers, Passed, PassedMethod, PassedReply, Ready, Secrets, Signals, ToolSource,
+        UpstreamRecord, UpstreamTokens, Upstreams,
+    },
+    schema::ValidArguments,
+};
+use toolyard_mcp_client::{ClientError, Watch};
+use toolyard_net::{Guard, HttpClient};
+use toolyard_protocol::{
+    ErrorCode, PackageName,
+    call::Activation,
+    mcp::method,
+    raw::{RawFields, to_raw},
+    result::{McpResult, ToolResult},
+    upstream::{UpstreamDetails, UpstreamStatus},
+};
+
+pub use toolyard_mcp_client::oauth::Callback;
+
+use self::{
+    authorize::UserTokens,
+    connections::{Connections, NoConnection},
+    exchange::{Got, Wanted},
+    health::Health,
+    held::HeldRequests,
+};
+pub use self::{
+    authorize::{AuthorizeError, Authorized, OAuthSetup},
+    spec::{BadSpec, Environment, HIDDEN, seal},
+};
+
+/// Most resources of one upstream that are watched for callers.
+const MAX_WATCHED: usize = 1_000;
+
+/// Every bound of upstreams.
+#[derive(Debug, Clone)]
+pub struct UpstreamSettings {
+    /// For reaching one, a process's start included.
+    pub connect: Duration,
+    /// For each page of a list.
+    pub list: Duration,
+    /// Lists are read again after this time, whatever an upstream says.
+    pub refresh: Duration,
+    /// A user's connection is closed after this time without use.
+    pub idle: Duration,
+    /// How long a request is held open for a caller to come back.
+    pub held: Duration,
+    /// Requests held open at once.
+    pub max_held: usize,
+    /// Connections at once.
+    pub max_connections: usize,
+}
+
+impl Default for UpstreamSettings {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(30),
+            list: Duration::from_secs(20),
+            refresh: Duration::from_secs(300),
+            idle: Duration::from_secs(600),
+            held: Duration::from_secs(300),
+            max_held: 1_000,
+            max_connections: 10_000,
+        }
+    }
+}
+
+/// What the source needs.
+pub struct UpstreamParts {
+    /// Packages.
+    pub apps: Arc<dyn Apps>,
+    /// Upstreams among them.
+    pub upstreams: Arc<dyn Upstreams>,
+    /// Their last good lists.
+    pub offers: Arc<dyn Offers>,
+    /// Tokens of users.
+    pub tokens: Arc<dyn UpstreamTokens>,
+    /// The news that something changed.
+    pub signals: Arc<dyn Signals>,
+    /// Seals and opens.
+    pub secrets: Arc<dyn Secrets>,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Unguessable numbers.
+    pub ids: Arc<dyn Ids>,
+    /// Requests that leave.
+    pub http: HttpClient,
+    /// Where they may go.
+    pub guard: Guard,
+    /// The server's environment.
+    pub environment: Environment,
+    /// Where users come back to after they authorized an upstream.
+    pub oauth: OAuthSetup,
+    /// Background work.
+    pub tasks: TaskTracker,
+    /// Fires when the server stops.
+    pub stopping: CancellationToken,
+    /// Every bound.
+    pub settings: UpstreamSettings,
+}
+
+/// The source.
+pub struct UpstreamSource {
+    parts: UpstreamParts,
+    connections: Connections,
+    held: HeldRequests,
+    health: DashMap<PackageName, Health>,
+    followed: DashMap<PackageName, Arc<Notify>>,
+    watched: DashMap<PackageName, BTreeSet<String>>,
+    tokens: UserTokens,
+}
+
+impl UpstreamSource {
+    /// A source of these parts. Nothing is asked before [`UpstreamSource::start`].
+    pub fn new(parts: UpstreamParts) -> Arc<Self> {
+        let held = HeldRequests::new(parts.settings.held, parts.settings.max_held);
+        let tokens = UserTokens::new(&parts);
+        Arc::new(Self {
+            parts,
+            connections: Connections::new(),
+            held,
+            health: DashMap::new(),
+            followed: DashMap::new(),
+            watched: DashMap::new(),
+            tokens,
+        })
+    }
+
+    /// How an upstream is doing. What it offers is the catalog's to say.
+    pub fn status(&self, package: &PackageName) -> UpstreamStatus {
+        self.health(package).status()
+    }
+
+    /// Details in which the words that stand for sealed values are the values again.
+    pub fn with_kept_secrets(
+        &self,
+        details: UpstreamDetails,
+        before: Option<&UpstreamRecord>,
+    ) -> Result<UpstreamDetails, BadSpec> {
+        match before {
+            Some(before) => spec::kept(details, before, &*self.parts.secrets),
+            None => Ok(details),
+        }
+    }
+
+    /// Who this server is, for authorization servers.
+    pub fn client_metadata(&self) -> serde_json::Value {
+        self.parts.oauth.client_metadata()
+    }
+
+    /// Closes what nobody uses. Called now and then.
+    pub fn tidy(&self) {
+        self.held.end_late();
+        let idle = self.parts.settings.idle.as_secs();
+        self.connections.close_idle(idle, |key| self.followed.contains_key(&key.package));
+    }
+
+    fn health(&self, package: &PackageName) -> Health {
+        self.health.get(package).map(|health| health.clone()).unwrap_or_default()
+    }
+
+    fn health_mut(&self, package: &PackageName, with: impl FnOnce(&mut Health)) {
+        with(&mut self.health.entry(package.clone()).or_default());
+    }
+
+    /// Writes down why there is no connection.
+    fn no_connection(&self, package: &PackageName, error: &NoConnection) {
+        self.health_mut(package, |health| match error {
+            NoConnection::Client(ClientError::AuthorizationNeeded { .. }) => health.wants_authorization(),
+            error => {
+                tracing::warn!(%package, %error, "an upstream cannot be reached");
+                health.failed(error.to_string());
+            }
+        });
+    }
+
+    /// Watches a resource for callers, as long as the connection for everybody lives.
+    async fn watch(&self, cx: &CallContext, app: &AppHead, uri: &str) -> Result<(), ToolError> {
+        let package = app.package();
+        let record = app.record.upstream().ok_or_else(|| errors::not_one(package))?;
+        let uris = {
+            let mut watched = self.watched.entry(package.clone()).or_default();
+            if watched.len() >= MAX_WATCHED && !watched.contains(uri) {
+                let text = format!("{MAX_WATCHED} resources of {package} are watched already.");
+                return Err(ToolError::new(ErrorCode::Overloaded, text));
+            }
+            watched.insert(uri.to_owned());
+            watched.clone()
+        };
+        let base = self.base(package, record, Some(&cx.user)).await;
+        let base = base.map_err(|error| errors::unreachable(package, &error))?;
+        base.watch(Watch { uris, ..Watch::default() });
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl ToolSource for UpstreamSource {
+    async fn make_ready(&self, cx: &CallContext, tool: &Tool) -> Result<Ready, ToolError> {
+        let record = tool.app.record.upstream().ok_or_else(|| errors::not_one(tool.app.package()))?;
+        self.ready_client(cx, &tool.app, record).await?;
+        Ok(Ready { activation: Activation::WasReady })
+    }
+
+    async fn invoke(
+        &self,
+        cx: &CallContext,
+        tool: &Tool,
+        arguments: &ValidArguments,
+        _ready: Ready,
+    ) -> Result<Reply, ToolError> {
+        let mut params = RawFields::default();
+        params.set("arguments", arguments.raw().to_owned());
+        params.set("name", to_raw(&*tool.remote));
+        let mirrored = tool.mirrored().iter();
+        let mirrored = mirrored.filter_map(|one| Some((one.header.clone(), one.to_send(arguments.value())?)));
+        let wanted = Wanted {
+            method: method::TOOLS_CALL,
+            name: &tool.remote,
+            params,
+            mirrored: mirrored.collect(),
+            harmless: tool.definition.is_harmless(),
+        };
+        match self.ask(cx, &tool.app, wanted).await? {
+            Got::Awaited(awaited) => Ok(Reply::AwaitingInput(awaited)),
+            Got::Done(raw) => {
+                let raw = links::mapped(tool.app.package(), raw);
+                let result = McpResult::from_raw(raw).ok_or_else(|| {
+                    let text =
+                        format!("{} answered with something that is no tool result.", tool.app.package());
+                    ToolError::new(ErrorCode::InvalidResponse, text)
+                })?;
+                Ok(Reply::Done(ToolResult::plain(result)))
+            }
+        }
+    }
+
+    async fn pass_on(
+        &self,
+        cx: &CallContext,
+        app: &AppHead,
+        request: &Passed,
+    ) -> Result<PassedReply, ToolError> {
+        if matches!(request.method, PassedMethod::Subscribe | PassedMethod::Unsubscribe) {
+            if request.method == PassedMethod::Subscribe {
+                self.watch(cx, app, &request.name).await?;
+            }
+            return Ok(PassedReply::Done(to_raw(&serde_json::Map::new())));
+        }
+        let params = serde_json::from_str(RawValue::get(&request.params)).unwrap_or_default();
+        let wanted = Wanted {
+            method: request.method.as_str(),
+            name: &request.name,
+            params,
+            mirrored: Vec::new(),
+            harmless: true,
+        };
+        match self.ask(cx, app, wanted).await? {
+            Got::Awaited(awaited) => Ok(PassedReply::AwaitingInput(awaited)),
+            Got::Done(raw) => Ok(PassedReply::Done(raw)),
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! How one upstream is reached: the operator's words with their secrets filled in.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use serde::{Deserialize, Serialize};
+use toolyard_core::ports::{Secrets, UpstreamRecord};
+use toolyard_mcp_client::{HttpTarget, StaticHeaders, StdioCommand, Transport};
+use toolyard_net::{Guard, HttpClient, OutsideUrl};
+use toolyard_protocol::upstream::{Reach, UpstreamDetails};
+
+/// What stands in place of a value that is sealed.
+pub const HIDDEN: &str = "(sealed)";
+/// What a child process gets of our environment without being named.
+const INHERITED: [&str; 2] = ["PATH", "HOME"];
+
+/// The environment of the server, passed in.
+pub type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// The values of an upstream that are secret, unless they name the environment.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct SecretValues {
+    headers: BTreeMap<String, String>,
+    env: BTreeMap<String, String>,
+    client_secret: Option<String>,
+}
+
+/// Takes the secret values out of what an operator says, and seals them. Values that name the environment stay readable.
+pub fn seal(mut details: UpstreamDetails, secrets: &dyn Secrets) -> (UpstreamDetails, Vec<u8>) {
+    let mut values = SecretValues::default();
+    let hide = |from: &mut BTreeMap<String, String>, to: &mut BTreeMap<String, String>| {
+        for (name, value) in from {
+            if !value.contains("${") {
+                to.insert(name.clone(), std::mem::replace(value, HIDDEN.to_owned()));
+            }
+        }
+    };
+    hide(&mut details.headers, &mut values.headers);
+    hide(&mut details.env, &mut values.env);
+    if let Some(secret) = details.client_secret.as_mut().filter(|secret| !secret.contains("${")) {
+        values.client_secret = Some(std::mem::replace(secret, HIDDEN.to_owned()));
+    }
+    let sealed = secrets.seal(toolyard_protocol::raw::to_raw(&values).get());
+    (details, sealed)
+}
+
+/// Puts the values that were sealed before in the place of the words that stand for them.
+pub(super) fn kept(
+    mut details: UpstreamDetails,
+    before: &UpstreamRecord,
+    secrets: &dyn Secrets,
+) -> Result<UpstreamDetails, BadSpec> {
+    let values = secrets.open(&before.sealed).map_err(|error| BadSpec(error.to_string()))?;
+    let values: SecretValues = serde_json::from_str(&values).map_err(|error| BadSpec(error.to_string()))?;
+    let restore = |now: &mut BTreeMap<String, String>, then: &BTreeMap<String, String>| {
+        for (name, value) in now.iter_mut().filter(|(_, value)| *value == HIDDEN) {
+            if let Some(kept) = then.get(name) {
+                value.clone_from(kept);
+            }
+        }
+    };
+    restore(&mut details.headers, &values.headers);
+    restore(&mut details.env, &values.env);
+    if details.client_secret.as_deref() == Some(HIDDEN) {
+        details.client_secret = values.client_secret;
+    }
+    Ok(details)
+}
+
+/// Why an upstream cannot be reached as it is described.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadSpec(pub String);
+
+/// The details with every value filled in.
+pub(super) fn opened(
+    record: &UpstreamRecord,
+    secrets: &dyn Secrets,
+    environment: &Environment,
+) -> Result<UpstreamDetails, BadSpec> {
+    let mut details = record.details.clone();
+    let values = secrets.open(&record.sealed).map_err(|error| BadSpec(error.to_string()))?;
+    let values: SecretValues = serde_json::from_str(&values).map_err(|error| BadSpec(error.to_string()))?;
+    details.headers.extend(values.headers);
+    details.env.extend(values.env);
+    details.client_secret = values.client_secret.or(details.client_secret);
+    let texts =
+        details.headers.values_mut().chain(details.env.values_mut()).chain(&mut details.client_secret);
+    for text in texts {
+        *text = filled(text, environment)?;
+    }
+    Ok(details)
+}
+
+/// A text with its `${NAME}`s replaced.
+fn filled(text: &str, environment: &Environment) -> Result<String, BadSpec> {
+    let (mut whole, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once("${") {
+        let (name, after) =
+            after.split_once('}').ok_or_else(|| BadSpec("`${` without a closing `}`".to_owned()))?;
+        let value = environment(name)
+            .ok_or_else(|| BadSpec(format!("the server's environment has no variable {name}")))?;
+        whole.push_str(before);
+        whole.push_str(&value);
+        rest = after;
+    }
+    whole.push_str(rest);
+    Ok(whole)
+}
+
+/// How to reach it.
+pub(super) fn transport(
+    details: &UpstreamDetails,
+    guard: &Guard,
+    http: &HttpClient,
+    environment: &Environment,
+) -> Result<Transport, BadSpec> {
+    match details.reach() {
+        Some(Reach::Url(url)) => Ok(Transport::Http(HttpTarget {
+            url: OutsideUrl::parse(url, guard).map_err(|error| BadSpec(error.to_string()))?,
+            http: http.clone(),
+            credentials: Arc::new(StaticHeaders::new(headers(&details.headers)?)),
+        })),
+        Some(Reach::Command(program)) => {
+            let named = details.env.iter().map(|(name, value)| (name.clone(), value.clone()));
+            let inherited = INHERITED.into_iter().filter(|name| !details.env.contains_key(*name));
+            let inherited = inherited.filter_map(|name| Some((name.to_owned(), environment(name)?)));
+            Ok(Transport::Stdio(StdioCommand {
+                program: program.to_owned(),
+                args: details.args.clone(),
+                env: inherited.chain(named).collect(),
+                cwd: details.cwd.as_ref().map(Into::into),
+            }))
+        }
+        None => Err(BadSpec("it names neither a URL nor a command".to_owned())),
+    }
+}
+
+fn headers(named: &BTreeMap<String, String>) -> Result<HeaderMap, BadSpec> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in named {
+        let parsed =
+            name.parse::<HeaderName>().map_err(|_| BadSpec(format!("`{name}` is not a header name")))?;
+        let mut value = HeaderValue::try_from(value)
+            .map_err(|_| BadSpec(format!("the value of {name} is not one of a header")))?;
+        value.set_sensitive(true);
+        headers.insert(parsed, value);
+    }
+    Ok(headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use toolyard_core::ports::Unsealed;
+
+    use super::*;
+
+    /// Seals nothing; what is tested is what goes in.
+    struct Open;
+    impl Secrets for Open {
+        fn seal(&self, plain: &str) -> Vec<u8> {
+            plain.as_bytes().to_vec()
+        }
+        fn open(&self, sealed: &[u8]) -> Result<String, Unsealed> {
+            String::from_utf8(sealed.to_vec()).map_err(|_| Unsealed)
+        }
+        fn derive(&self, _: &str) -> Vec<[u8; 32]> {
+            Vec::new()
+        }
+    }
+
+    fn environment() -> Environment {
+        Arc::new(|name| match name {
+            "TOKEN" => Some("t0k".to_owned()),
+            "PATH" => Some("/bin".to_owned()),
+            _ => None,
+        })
+    }
+
+    fn record(text: &str) -> UpstreamRecord {
+        let (details, sealed) = seal(serde_json::from_str(text).unwrap(), &Open);
+        UpstreamRecord { details, sealed, managed: false, disabled: false }
+    }
+
+    #[test]
+    fn secrets_are_sealed_and_names_of_the_environment_are_not() {
+        let text = r#"{"url":"https://x","headers":{"a":"Bearer ${TOKEN}","b":"s3cret"},"clientSecret":"c"}"#;
+        let record = record(text);
+        assert_eq!(record.details.headers["a"], "Bearer ${TOKEN}");
+        assert_eq!(record.details.headers["b"], HIDDEN);
+        assert_eq!(record.details.client_secret.as_deref(), Some(HIDDEN));
+        let opened = opened(&record, &Open, &environment()).unwrap();
+        assert_eq!((opened.headers["a"].as_str(), opened.headers["b"].as_str()), ("Bearer t0k", "s3cret"));
+        assert_eq!(opened.client_secret.as_deref(), Some("c"));
+    }
+
+    #[test]
+    fn a_change_that_leaves_a_secret_alone_keeps_it() {
+        let before = record(r#"{"url":"u","headers":{"a":"one","b":"two"},"clientSecret":"c"}"#);
+        let mut details = before.details.clone();
+        details.headers.insert("b".to_owned(), "new".to_owned());
+        let kept = kept(details, &before, &Open).unwrap();
+        assert_eq!((kept.headers["a"].as_str(), kept.headers["b"].as_str()), ("one", "new"));
+        assert_eq!(kept.client_secret.as_deref(), Some("c"));
+    }
+
+    #[test]
+    fn a_missing_variable_and_a_broken_value_say_so() {
+        for (text, word) in [
+            (r#"{"url":"u","headers":{"a":"${NONE}"}}"#, "NONE"),
+            (r#"{"url":"u","headers":{"a":"${TOKEN"}}"#, "closing"),
+        ] {
+            let error = opened(&record(text), &Open, &environment()).unwrap_err();
+            assert!(error.to_string().contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_child_gets_what_is_named_and_little_else() {
+        let opened =
+            opened(&record(r#"{"command":"x","args":["a"],"env":{"K":"${TOKEN}"}}"#), &Open, &environment());
+        let guard = Guard::strict();
+        let http = HttpClient::new(guard.clone(), toolyard_net::ClientSettings::default());
+        let Ok(Transport::Stdio(command)) = transport(&opened.unwrap(), &guard, &http, &environment()) else {
+            panic!()
+        };
+        let text = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(command.env, [text("PATH", "/bin"), text("K", "t0k")]);
+        let bad = record(r#"{"url":"http://127.0.0.1/mcp"}"#).details;
+        assert!(transport(&bad, &guard, &http, &environment()).is_err(), "the guard is asked");
+    }
+}

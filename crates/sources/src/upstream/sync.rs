@@ -1,0 +1,251 @@
+//! Keeps the lists of upstreams up to date: reads them when an upstream comes up, when it says that they changed, and now
+//! and then; and keeps the last good ones while it does not answer.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+use tokio::{sync::Notify, time::Instant};
+use toolyard_core::ports::{Change, Offer, StoredOffer, UpstreamRecord};
+use toolyard_mcp_client::{Client, ClientError, ListKind, ServerEvent};
+use toolyard_protocol::{PackageName, UserId, mcp::RpcError, raw::to_raw, upstream::UpstreamAuth};
+
+use super::{UpstreamSource, connections::NoConnection};
+
+/// How long a change waits for more of them before the lists are read again.
+const SETTLE: std::time::Duration = std::time::Duration::from_millis(50);
+
+impl UpstreamSource {
+    /// Looks after every upstream in the store, on tasks of its own.
+    pub async fn start(self: &Arc<Self>) -> Result<usize, toolyard_core::ports::StoreError> {
+        let all = self.parts.upstreams.upstreams().await?;
+        let count = all.len();
+        for (package, _, _) in all {
+            self.follow(package);
+        }
+        Ok(count)
+    }
+
+    /// An upstream was added or changed: look at it now.
+    pub fn changed(self: &Arc<Self>, package: &PackageName) {
+        self.health.remove(package);
+        self.follow(package.clone());
+        self.look_again(package);
+    }
+
+    /// Follows an upstream until it is removed. Safe to call again.
+    fn follow(self: &Arc<Self>, package: PackageName) {
+        let mut fresh = false;
+        let poke = self.followed.entry(package.clone()).or_insert_with(|| {
+            fresh = true;
+            Arc::new(Notify::new())
+        });
+        if fresh {
+            let (source, poke, stopping) = (self.clone(), poke.clone(), self.parts.stopping.clone());
+            self.parts.tasks.spawn(async move {
+                tokio::select! {
+                    () = source.keep_up(&package, &poke) => {}
+                    () = stopping.cancelled() => {}
+                }
+                source.followed.remove(&package);
+            });
+        }
+    }
+
+    /// Reads the lists again soon.
+    pub(super) fn look_again(&self, package: &PackageName) {
+        if let Some(poke) = self.followed.get(package) {
+            poke.notify_one();
+        }
+    }
+
+    /// The life of one upstream: until it is gone.
+    async fn keep_up(&self, package: &PackageName, poke: &Notify) {
+        loop {
+            let record = match self.parts.apps.find(package).await {
+                Ok(Some(app)) => match app.upstream() {
+                    Some(upstream) if !upstream.disabled => upstream.clone(),
+                    _ => return self.connections.forget(package, None),
+                },
+                Ok(None) => return self.connections.forget(package, None),
+                Err(error) => {
+                    tracing::error!(%error, %package, "the store failed; trying again");
+                    tokio::time::sleep(self.health(package).retry_in()).await;
+                    continue;
+                }
+            };
+            match self.base(package, &record, None).await {
+                Ok(client) => {
+                    let again = self.while_up(package, &record, &client, poke).await;
+                    if let Err(error) = again {
+                        self.no_connection(package, &NoConnection::Client(error));
+                        self.pause(package, poke).await;
+                    }
+                }
+                Err(error) => {
+                    self.no_connection(package, &error);
+                    self.pause(package, poke).await;
+                }
+            }
+        }
+    }
+
+    /// Reads the lists, and again whenever that is worth it. Returns when the connection has to be made anew.
+    async fn while_up(
+        &self,
+        package: &PackageName,
+        record: &UpstreamRecord,
+        client: &Client,
+        poke: &Notify,
+    ) -> Result<(), ClientError> {
+        let mut events = client.events();
+        self.health_mut(package, |health| health.revision = Some(client.revision().as_str()));
+        loop {
+            self.read_lists(package, None, client).await?;
+            self.health_mut(package, |health| health.well());
+            let refresh = Instant::now() + self.parts.settings.refresh;
+            loop {
+                tokio::select! {
+                    event = events.next() => match event {
+                        Some(ServerEvent::ResourceUpdated(uri)) => {
+                            self.parts.signals.publish(Change::Resource {
+                                package: package.clone(),
+                                user: None,
+                                uri: uri.into(),
+                            });
+                        }
+                        Some(ServerEvent::Closed(reason)) => return Err(ClientError::Closed(reason)),
+                        None => return Ok(()),
+                        Some(_) => {
+                            tokio::time::sleep(SETTLE).await;
+                            break;
+                        }
+                    },
+                    () = poke.notified() => {
+                        // The record may be another one by now.
+                        let same = self.parts.apps.find(package).await.is_ok_and(|app| {
+                            app.as_ref().and_then(|app| app.upstream()) == Some(record)
+                        });
+                        if !same {
+                            return Ok(());
+                        }
+                        break;
+                    }
+                    () = tokio::time::sleep_until(refresh) => break,
+                }
+            }
+        }
+    }
+
+    /// Asks an upstream now, within the bounds of a connection and its lists.
+    pub async fn refresh(&self, package: &PackageName, record: &UpstreamRecord) {
+        let read = async {
+            let client = self.base(package, record, None).await?;
+            self.health_mut(package, |health| health.revision = Some(client.revision().as_str()));
+            self.read_lists(package, None, &client).await.map_err(NoConnection::from)
+        };
+        match read.await {
+            Ok(()) => self.health_mut(package, |health| health.well()),
+            Err(error) => self.no_connection(package, &error),
+        }
+    }
+
+    /// Waits before the next try: longer with every failure, or until somebody wants it now.
+    async fn pause(&self, package: &PackageName, poke: &Notify) {
+        let health = self.health(package);
+        let waits = match health.state {
+            // Only a user can change that, and pokes when they did.
+            toolyard_protocol::upstream::UpstreamState::NeedsAuthorization => self.parts.settings.refresh,
+            _ => health.retry_in(),
+        };
+        tokio::select! {
+            () = tokio::time::sleep(waits) => {}
+            () = poke.notified() => {}
+        }
+    }
+
+    /// Reads what an upstream offers a user, once.
+    pub(super) async fn read_for(&self, package: &PackageName, record: &UpstreamRecord, user: &UserId) {
+        if record.details.auth != UpstreamAuth::OAuth {
+            return;
+        }
+        let read = async {
+            let client = self.base(package, record, Some(user)).await?;
+            self.read_lists(package, Some(user), &client).await.map_err(NoConnection::from)
+        };
+        if let Err(error) = read.await {
+            tracing::warn!(%package, %error, "the lists for a user could not be read");
+        }
+    }
+
+    /// Reads all lists and keeps them. Fails where there is not even a list of tools: then the last good one stays.
+    async fn read_lists(
+        &self,
+        package: &PackageName,
+        user: Option<&UserId>,
+        client: &Client,
+    ) -> Result<(), ClientError> {
+        let last = self.parts.offers.last_offer(package, user).await.ok().flatten();
+        let server = client.server();
+        let mut offer = Offer {
+            completes: server.capabilities.get("completions").is_some(),
+            subscribes: server.tells_updates(),
+            ..Offer::default()
+        };
+        for kind in [ListKind::Tools, ListKind::Prompts, ListKind::Resources, ListKind::Templates] {
+            // Some servers have tools and do not say so.
+            if kind != ListKind::Tools && !server.offers(kind) {
+                continue;
+            }
+            let place = place(&mut offer, kind);
+            match client.list(kind).await {
+                Ok(listing) => {
+                    *place = listing.items;
+                    offer
+                        .incomplete
+                        .extend(listing.incomplete.map(|why| format!("{}: {why}", kind.method())));
+                }
+                Err(ClientError::Rpc(error)) if error.code == RpcError::METHOD_NOT_FOUND => {}
+                Err(error) if kind == ListKind::Tools => return Err(error),
+                Err(error) => {
+                    if let Some(mut last) = last.as_ref().map(|last| last.offer.clone()) {
+                        *place = std::mem::take(self::place(&mut last, kind));
+                    }
+                    offer.incomplete.push(format!("{}: {error}; as it was before", kind.method()));
+                }
+            }
+        }
+        self.keep(package, user, offer, last.as_ref()).await;
+        Ok(())
+    }
+
+    async fn keep(
+        &self,
+        package: &PackageName,
+        user: Option<&UserId>,
+        offer: Offer,
+        last: Option<&StoredOffer>,
+    ) {
+        let hash = hex::encode(Sha256::digest(to_raw(&offer).get().as_bytes()));
+        let (at, changed): (Timestamp, bool) =
+            (self.parts.clock.now(), last.is_none_or(|last| last.hash != hash));
+        let stored = StoredOffer { offer, hash, at };
+        match self.parts.offers.keep_offer(package, user, stored).await {
+            Ok(true) if changed => {
+                tracing::info!(%package, "its lists are others than before");
+                self.parts.signals.publish(Change::App(package.clone()));
+            }
+            Ok(_) => {}
+            Err(error) => tracing::error!(%error, %package, "its lists could not be kept"),
+        }
+    }
+}
+
+fn place(offer: &mut Offer, kind: ListKind) -> &mut Vec<Box<serde_json::value::RawValue>> {
+    match kind {
+        ListKind::Tools => &mut offer.tools,
+        ListKind::Prompts => &mut offer.prompts,
+        ListKind::Resources => &mut offer.resources,
+        ListKind::Templates => &mut offer.templates,
+    }
+}
