@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the tests need and cargo does not bring: the app on the real @mentra/sdk, and the MCP conformance suite.
+# Installs what the tests need and cargo does not bring: the app on the real @mentra/sdk, the MCP conformance suite, and
+# the MCP clients of others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,10 +10,46 @@ node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.ex
   exit 1
 }
 
-for project in ${@:-tests/mentra-sdk tests/conformance}; do
+# Some of the clients need a newer Node, which the suite brings where npm has it for this machine.
+newer_node() {
+  local node=tests/conformance/node_modules/.bin/node
+  [ -x "$node" ] || node=node
+  "$node" -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 22 || (a === 22 && b >= 19) ? 0 : 1)' || {
+    echo "The MCP clients need Node 22.19 or newer, from https://nodejs.org; here: $("$node" --version)" >&2
+    exit 1
+  }
+}
+
+# The clients that are written in Python, in an environment of their own.
+python_clients() {
+  local project=$1
+  # Written last, so it is newer than the list only after an install of it that went through.
+  local installed=$project/.venv/installed
+  [ ! -e "$installed" ] || [ "$project/requirements.txt" -nt "$installed" ] || return 0
+  local fits='import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))'
+  if ! python3 -c "$fits" 2>/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    # Debian has `venv` in a package of its own.
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq >/dev/null && apt-get install -qq -y --no-install-recommends python3 python3-venv >/dev/null || true
+  fi
+  python3 -c "$fits" 2>/dev/null || {
+    echo "The tests need Python 3.11 or newer with its module venv (on Debian: apt-get install python3-venv); here: $(python3 --version 2>/dev/null || echo none)" >&2
+    exit 1
+  }
+  rm -rf "$project/.venv"
+  python3 -m venv "$project/.venv"
+  "$project/.venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$project/requirements.txt"
+  touch "$installed"
+}
+
+for project in ${@:-tests/mentra-sdk tests/conformance tests/mcp-clients}; do
   # npm writes this file last, so it is newer than the lock file only after an install of it that went through.
   installed=$project/node_modules/.package-lock.json
   if [ ! -e "$installed" ] || [ "$project/package-lock.json" -nt "$installed" ]; then
     npm ci --prefix "$project" --no-audit --no-fund --ignore-scripts --loglevel=error
+  fi
+  if [ "$project" = tests/mcp-clients ]; then
+    newer_node
+    python_clients "$project"
   fi
 done

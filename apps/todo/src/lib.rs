@@ -1,26 +1,39 @@
 //! The sample app of the guide: a to-do list that an assistant can read and change.
 //!
 //! Read it to see how an app is written: [`store`] is the app's own business and knows nothing of tools, [`tools`] are
-//! typed functions, and [`add_to`] puts them together. Whoever has the app open sees the list on the glasses; everybody
+//! typed functions, [`items`] the prompt and the resource, and [`add_to`] puts them together. Whoever has the app open sees the list on the glasses; everybody
 //! else gets a text that the assistant can speak.
 
 #![warn(missing_docs)]
 
+pub mod items;
 pub mod show;
 pub mod store;
 pub mod tools;
 
 use std::sync::Arc;
 
-use toolyard_app_sdk::{AppServerBuilder, InvalidTool};
+use toolyard_app_sdk::{AppServerBuilder, InvalidItem, InvalidTool};
 
 use crate::{show::shown, store::Todos};
 
+/// What cannot be built. The tests build all of it, so nobody ever sees this.
+#[derive(Debug, thiserror::Error)]
+pub enum Invalid {
+    /// A tool.
+    #[error(transparent)]
+    Tool(#[from] InvalidTool),
+    /// The prompt or the resource.
+    #[error(transparent)]
+    Item(#[from] InvalidItem),
+}
+
 /// Adds the to-do list to an app in the making.
-pub fn add_to(builder: AppServerBuilder) -> Result<AppServerBuilder, InvalidTool> {
+pub fn add_to(builder: AppServerBuilder) -> Result<AppServerBuilder, Invalid> {
     let todos = Arc::new(Todos::default());
     let tools = tools::all(&todos)?;
     let builder = tools.into_iter().fold(builder, AppServerBuilder::register_tool);
+    let builder = builder.resource(items::list(&todos)?).prompt(items::plan_day(&todos)?);
     Ok(builder.on_session(move |session| {
         let open = todos.open(session.user());
         async move { session.show_text_wall(shown(&open)).await }

@@ -4,7 +4,7 @@ use std::{io, net::SocketAddr, process::ExitCode};
 
 use clap::Parser;
 use tokio::signal;
-use toolyard_app_sdk::{AppServer, BuildError, CancellationToken, InvalidTool, RegisterError};
+use toolyard_app_sdk::{AppServer, BuildError, CancellationToken, RegisterError};
 
 /// The sample app of the guide: a to-do list
 #[derive(Debug, Parser)]
@@ -25,7 +25,7 @@ struct Options {
     /// The signing secret from the registration
     #[arg(long, env = "TODO_SIGNING_SECRET", hide_env_values = true)]
     signing_secret: Option<String>,
-    /// Upload the tool definitions to the server before listening
+    /// Upload the definitions of tools, prompt and resource to the server before listening
     #[arg(long, requires_all = ["server", "api_key"])]
     register: bool,
     /// What to log, such as info or toolyard_app_sdk=debug
@@ -36,7 +36,7 @@ struct Options {
 #[derive(Debug, thiserror::Error)]
 enum RunError {
     #[error(transparent)]
-    Tool(#[from] InvalidTool),
+    Invalid(#[from] toolyard_todo::Invalid),
     #[error(transparent)]
     Build(#[from] BuildError),
     #[error(transparent)]

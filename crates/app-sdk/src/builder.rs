@@ -10,10 +10,11 @@ use std::{
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_net::{SigningKey, UrlRefused};
-use toolyard_protocol::{InvalidName, secret::Secret, tool::MAX_TOOLS};
+use toolyard_protocol::{InvalidName, items::MAX_ITEMS, secret::Secret, tool::MAX_TOOLS};
 
 use crate::{
     clock::{Clock, SystemClock},
+    items::{Prompt, Resource},
     limits::Limits,
     server::{AppServer, OnSession, OnStop, Shared},
     session::{Dialer, EndReason, Platform, Session, SessionError, Sessions},
@@ -38,6 +39,12 @@ pub enum BuildError {
     /// More tools than the platform takes.
     #[error("{0} tools are registered; an app can have {MAX_TOOLS}")]
     TooManyTools(usize),
+    /// Two prompts have one name, or two resources one URI.
+    #[error("`{0}` is added twice; give one of the two another name or URI")]
+    DuplicateItem(String),
+    /// More prompts or resources than the platform takes.
+    #[error("{0} prompts or resources are added; an app can have {MAX_ITEMS} of each")]
+    TooManyItems(usize),
 }
 
 /// An app in the making; [`build`](Self::build) ends it.
@@ -51,6 +58,8 @@ pub struct AppServerBuilder {
     clock: Arc<dyn Clock>,
     limits: Limits,
     tools: Vec<Tool>,
+    prompts: Vec<Prompt>,
+    resources: Vec<Resource>,
     old_style: Option<OldStyle>,
     on_session: Option<OnSession>,
     on_stop: Option<OnStop>,
@@ -67,6 +76,8 @@ impl AppServerBuilder {
             clock: Arc::new(SystemClock),
             limits: Limits::default(),
             tools: Vec::new(),
+            prompts: Vec::new(),
+            resources: Vec::new(),
             old_style: None,
             on_session: None,
             on_stop: None,
@@ -117,6 +128,19 @@ impl AppServerBuilder {
         self
     }
 
+    /// Adds a prompt. Two of one name are refused by [`build`](Self::build).
+    pub fn prompt(mut self, prompt: Prompt) -> Self {
+        self.prompts.push(prompt);
+        self
+    }
+
+    /// Adds a resource, or a template of resources. Two of one URI are refused by [`build`](Self::build); of two templates
+    /// that fit a URI, the one that was added first answers.
+    pub fn resource(mut self, resource: Resource) -> Self {
+        self.resources.push(resource);
+        self
+    }
+
     /// Answers calls that no registered tool is for, as apps did before typed tools: `None` says that the tool is
     /// unknown, and [`GIVE_APP_CONTROL_OF_TOOL_RESPONSE`](crate::GIVE_APP_CONTROL_OF_TOOL_RESPONSE) that the app shows
     /// the answer itself.
@@ -155,6 +179,8 @@ impl AppServerBuilder {
         let package = self.package.parse()?;
         let platform = Platform::new(self.server.as_deref())?;
         check_tools(&self.tools)?;
+        check_items(self.prompts.iter().map(Prompt::name))?;
+        check_items(self.resources.iter().map(Resource::uri))?;
         if self.signing_secret.is_none() {
             tracing::warn!(
                 app = %package,
@@ -169,6 +195,8 @@ impl AppServerBuilder {
             listen: self.listen,
             clock: self.clock,
             tools: self.tools,
+            prompts: self.prompts,
+            resources: self.resources,
             old_style: self.old_style,
             on_session: self.on_session,
             on_stop: self.on_stop,
@@ -195,10 +223,21 @@ fn check_tools(tools: &[Tool]) -> Result<(), BuildError> {
     }
 }
 
+fn check_items<'a>(items: impl ExactSizeIterator<Item = &'a str>) -> Result<(), BuildError> {
+    if items.len() > MAX_ITEMS {
+        return Err(BuildError::TooManyItems(items.len()));
+    }
+    let mut names = HashSet::new();
+    match items.into_iter().find(|name| !names.insert(*name)) {
+        Some(twice) => Err(BuildError::DuplicateItem(twice.to_owned())),
+        None => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{NoArguments, ToolContext, create_tool};
+    use crate::{NoArguments, ToolContext, create_prompt, create_resource, create_tool};
 
     fn tool(name: &str) -> Tool {
         let done = |_: NoArguments, _: ToolContext| async { Ok::<_, &str>("done") };
@@ -219,6 +258,21 @@ mod tests {
         assert!(matches!(error(AppServer::builder("Com Example")), BuildError::Package(_)));
         let server = AppServer::builder("com.example").server("127.0.0.1:8787");
         assert!(matches!(error(server), BuildError::Server(_)));
+    }
+
+    #[test]
+    fn prompts_and_resources_have_a_name_each_and_a_bound() {
+        let prompt =
+            create_prompt("a", "", |_: NoArguments, _| async { Ok::<_, &str>("go") }).build().unwrap();
+        let resource =
+            |uri: &str| create_resource(uri, "n", |_| async { Ok::<_, &str>("x") }).build().unwrap();
+        let app = || AppServer::builder("com.example");
+        let twice = BuildError::DuplicateItem("a".to_owned());
+        assert_eq!(error(app().prompt(prompt.clone()).prompt(prompt)), twice);
+        let twice = BuildError::DuplicateItem("a://b".to_owned());
+        assert_eq!(error(app().resource(resource("a://b")).resource(resource("a://b"))), twice);
+        let many = (0..=MAX_ITEMS).fold(app(), |app, n| app.resource(resource(&format!("a://{n}"))));
+        assert_eq!(error(many), BuildError::TooManyItems(MAX_ITEMS + 1));
     }
 
     #[test]

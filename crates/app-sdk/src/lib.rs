@@ -57,6 +57,8 @@
 //! | a structured result with its schema | [`Json`] |
 //! | a result with follow-ups, or a silent one | [`ToolReply`] |
 //! | say how far the work is, notice that the caller has gone | [`ToolContext::progress`], [`ToolContext::cancelled`] |
+//! | a prompt that a user picks | [`create_prompt`] |
+//! | something to read under a URI, or under many | [`create_resource`], [`create_resource_template`] |
 //! | one function for all tools, as older apps have it | [`AppServerBuilder::on_tool_call`] |
 //! | upload the definitions | [`AppServer::register`] |
 //! | show, speak, hear | [`Session`] |
@@ -70,7 +72,7 @@
 //! | gives [`ToolReply::failed`] | 200 | `EXECUTION_ERROR` |
 //! | gives an error, or panics | 500 | `HANDLER_ERROR` |
 //! | is not asked, because the arguments do not fit its type | 400 | `INVALID_ARGUMENTS` |
-//! | is not there | 404 | `TOOL_NOT_FOUND` |
+//! | is not there | 404 | `TOOL_NOT_FOUND`; for prompts and resources `NOT_FOUND` |
 //! | has no room ([`Limits::calls`]) | 503 | `OVERLOADED` |
 //!
 //! A panic ends its call and nothing else. The text of a handler's error goes to the caller; what a panic says does not.
@@ -95,6 +97,7 @@
 mod builder;
 mod clock;
 mod http;
+mod items;
 mod limits;
 mod lock;
 mod register;
@@ -104,6 +107,10 @@ mod tool;
 
 pub use builder::{AppServerBuilder, BuildError};
 pub use clock::{Clock, SystemClock};
+pub use items::{
+    InvalidItem, Prompt, PromptBuilder, PromptReply, Resource, ResourceBuilder, ResourceReply, Role,
+    create_prompt, create_resource, create_resource_template,
+};
 pub use limits::{Limits, MAX_BODY_BYTES, MAX_MESSAGE_BYTES, MAX_REPLY_BYTES, MAX_SPEECH_BYTES};
 pub use register::RegisterError;
 pub use server::AppServer;

@@ -1,4 +1,4 @@
-//! Uploads the app's tools to its server. The whole set replaces the one before, or nothing changes.
+//! Uploads the app's tools, prompts and resources to its server. The whole set replaces the one before, or nothing changes.
 
 use bytes::Bytes;
 use http::{Request, StatusCode, header};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::time::timeout;
 use toolyard_net::{ClientSettings, Guard, HttpClient, NetError};
-use toolyard_protocol::{Problem, api::ApiErrorBody, raw::to_raw, secret::Secret};
+use toolyard_protocol::{Problem, api::ApiErrorBody, items::Items, raw::to_raw, secret::Secret};
 
 use crate::{
     limits::{MAX_REPLY_BYTES, REGISTER_WAIT},
@@ -54,6 +54,8 @@ fn list(problems: &[Problem]) -> String {
 #[derive(Serialize)]
 struct ToolSet {
     tools: Vec<Box<RawValue>>,
+    #[serde(flatten)]
+    items: Items,
 }
 
 #[derive(Deserialize)]
@@ -62,13 +64,14 @@ struct Registered {
 }
 
 impl AppServer {
-    /// Uploads the definitions of all tools, and gives back their version on the server. The app must have been
+    /// Uploads the definitions of all tools, prompts and resources, and gives back their version on the server. The app must have been
     /// registered there before: that is where its key comes from.
     pub async fn register(&self) -> Result<u64, RegisterError> {
         let shared = self.shared();
         let server = shared.platform.server().ok_or(RegisterError::NoServer)?;
         let key = shared.api_key.as_ref().ok_or(RegisterError::NoKey)?;
-        let set = ToolSet { tools: self.definitions().map(|tool| tool.to_raw()).collect() };
+        let tools = self.definitions().map(|tool| tool.to_raw()).collect();
+        let set = ToolSet { tools, items: self.items() };
         let request = Request::post(server.join(&format!("api/apps/{}/tools", self.package())))
             .header(header::AUTHORIZATION, format!("Bearer {}:{}", self.package(), Secret::expose(key)))
             .header(header::CONTENT_TYPE, "application/json")

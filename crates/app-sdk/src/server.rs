@@ -4,6 +4,7 @@ use std::{fmt, io, net::SocketAddr, panic::AssertUnwindSafe, sync::Arc};
 
 use axum::Router;
 use futures_util::{FutureExt, future::BoxFuture};
+use serde_json::value::RawValue;
 use tokio::{
     net::TcpListener,
     sync::Semaphore,
@@ -11,12 +12,13 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_net::SigningKey;
-use toolyard_protocol::{PackageName, UserId, secret::Secret, tool::ToolDefinition};
+use toolyard_protocol::{PackageName, UserId, items::Items, secret::Secret, tool::ToolDefinition};
 
 use crate::{
     builder::AppServerBuilder,
     clock::Clock,
     http,
+    items::{Prompt, Resource},
     limits::Limits,
     session::{Dialer, EndReason, Platform, Session, SessionError, Sessions},
     tool::{OldStyle, Tool},
@@ -44,6 +46,8 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     /// In the order in which they were registered.
     pub(crate) tools: Vec<Tool>,
+    pub(crate) prompts: Vec<Prompt>,
+    pub(crate) resources: Vec<Resource>,
     pub(crate) old_style: Option<OldStyle>,
     pub(crate) on_session: Option<OnSession>,
     pub(crate) on_stop: Option<OnStop>,
@@ -86,6 +90,19 @@ impl AppServer {
     /// What the platform is told about each tool, in the order in which they were registered.
     pub fn definitions(&self) -> impl Iterator<Item = &ToolDefinition> {
         self.0.tools.iter().map(Tool::definition)
+    }
+
+    /// What the platform is told about prompts and resources.
+    pub(crate) fn items(&self) -> Items {
+        let list = |of: &mut dyn Iterator<Item = &RawValue>| of.map(RawValue::to_owned).collect();
+        let resources = |templates: bool| {
+            self.0.resources.iter().filter(move |resource| resource.is_template() == templates)
+        };
+        Items {
+            prompts: list(&mut self.0.prompts.iter().map(Prompt::definition)),
+            resources: list(&mut resources(false).map(Resource::definition)),
+            resource_templates: list(&mut resources(true).map(Resource::definition)),
+        }
     }
 
     /// The user's session, if the user has the app open and connected now.

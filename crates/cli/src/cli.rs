@@ -8,7 +8,9 @@ use toolyard_protocol::{UserId, secret::Secret};
 
 use crate::{
     client::Client,
-    commands::{apps, completions, doctor, glasses, import, migrate, schema, serve, token, tools},
+    commands::{
+        apps, completions, doctor, glasses, import, mcp, migrate, schema, serve, token, tools, upstreams,
+    },
     error::CliError,
     output::Output,
 };
@@ -21,8 +23,11 @@ Examples:
   toolyard glasses --user ada@example.com               a pair of glasses in the terminal
   toolyard tools ls --user ada@example.com
   toolyard tools call com.example.todo:add_todo todo_item=milk --user ada@example.com
+  toolyard upstreams add files --for-all -- npx -y @modelcontextprotocol/server-filesystem /srv/files
+  toolyard upstreams import ~/.cursor/mcp.json          the MCP servers of another client
+  toolyard mcp --user ada@example.com                   all tools, for a client that speaks MCP over stdio
 
-Every command takes --json and then writes JSON to stdout. Exit codes: 0 it worked, 1 it failed, 2 it was called wrongly.";
+Every command but `mcp` takes --json and then writes JSON to stdout. Exit codes: 0 it worked, 1 it failed, 2 it was called wrongly.";
 
 /// Apps bring tools; any assistant calls them, for each user, on whatever device that user wears.
 #[derive(Debug, Parser)]
@@ -65,6 +70,16 @@ pub(crate) struct Globals {
     pub(crate) user: Option<UserId>,
 }
 
+impl Cli {
+    /// What was typed.
+    pub(crate) fn read() -> Self {
+        let mut cli = Self::parse();
+        // A client of MCP reads messages from stdout, and chokes on everything else: errors are words on stderr.
+        cli.globals.json &= !matches!(cli.command, Command::Mcp(_));
+        cli
+    }
+}
+
 /// Every command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -76,6 +91,11 @@ pub(crate) enum Command {
     /// List and call tools
     #[command(subcommand)]
     Tools(tools::ToolsCommand),
+    /// Add, list and check MCP servers as sources of tools
+    #[command(subcommand)]
+    Upstreams(upstreams::UpstreamsCommand),
+    /// Be the MCP server of a client on this machine, over stdin and stdout
+    Mcp(Box<mcp::McpArgs>),
     /// Turn tools of older forms into MCP definitions
     Migrate(migrate::MigrateArgs),
     /// Register apps from a database export of the older platform

@@ -9,7 +9,7 @@ use toolyard_server::config::{Config, Sources, load};
 use crate::error::CliError;
 
 /// Name of the database in the data folder.
-const DATABASE: &str = "toolyard.db";
+pub(crate) const DATABASE: &str = "toolyard.db";
 
 /// Where the configuration comes from.
 #[derive(Debug, Args)]

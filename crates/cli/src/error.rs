@@ -49,6 +49,8 @@ pub(crate) enum CliError {
     DeviceRefused(String),
     #[error("the server closed the connection: {0}")]
     DeviceClosed(String),
+    #[error("the connection to the server was lost again and again: {0}")]
+    ConnectionLost(String),
     #[error("stopped before the drain was over")]
     Interrupted,
     #[error("cannot write the output: {0}")]
@@ -78,6 +80,7 @@ impl CliError {
             Self::NotConfirmed => "NOT_CONFIRMED",
             Self::DeviceRefused(_) => "DEVICE_REFUSED",
             Self::DeviceClosed(_) => "DEVICE_CLOSED",
+            Self::ConnectionLost(_) => "CONNECTION_LOST",
             Self::Interrupted => "INTERRUPTED",
             Self::Output(_) => "OUTPUT",
         }
@@ -95,7 +98,9 @@ impl CliError {
             Self::BadServer { .. } => {
                 said("write it like http://127.0.0.1:8787, in --server or TOOLYARD_URL")
             }
-            Self::NoAnswer { .. } | Self::TooSlow { .. } => said("look at the server's log, then try again"),
+            Self::NoAnswer { .. } | Self::TooSlow { .. } | Self::ConnectionLost(_) => {
+                said("look at the server's log, then try again")
+            }
             Self::BadAnswer { .. } => said("check --server and TOOLYARD_URL"),
             Self::Problems { .. } => {
                 said("nothing was changed; repair what is listed and run the command again")

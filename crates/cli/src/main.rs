@@ -2,10 +2,11 @@
 //!
 //! Thin: the server is a library, and everything else is a request to its API. One file a command under `commands`,
 //! each with its flags, its output and what it does. What is deliberately absent: state of its own, retries, and any
-//! way around the API (only `serve`, `token` and `doctor` look at the files of a server).
+//! way around the API (only `serve`, `mcp --embedded`, `token` and `doctor` look at the files of a server).
 
 mod cli;
 mod client;
+mod client_file;
 mod commands;
 mod config;
 mod error;
@@ -13,12 +14,11 @@ mod input;
 mod lines;
 mod output;
 mod signals;
+mod socket;
 mod text;
 mod tool_file;
 
 use std::process::ExitCode;
-
-use clap::Parser as _;
 
 use crate::{cli::Cli, commands::Verdict, error::CliError, output::Output};
 
@@ -28,7 +28,7 @@ use crate::{cli::Cli, commands::Verdict, error::CliError, output::Output};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::read();
     let output = Output::new(cli.globals.json);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,

@@ -34,6 +34,16 @@ pub(crate) fn problem(problem: &Problem) -> String {
     if problem.path.is_empty() { line(&problem.message) } else { line(&problem.to_string()) }
 }
 
+/// A command as a shell would take it.
+pub(crate) fn command_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(&b);
+    let word = |word: &str| match !word.is_empty() && word.bytes().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    };
+    words.into_iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
 /// Columns, each as wide as its widest cell. Cells are made safe here.
 pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
     let rows: Vec<[String; N]> = rows.iter().map(|row| row.each_ref().map(|cell| line(cell))).collect();
@@ -68,6 +78,12 @@ mod tests {
     fn columns_are_as_wide_as_their_widest_cell() {
         let rows = [["a", "bb", "c"], ["lang", "ö", ""]].map(|row| row.map(str::to_owned));
         assert_eq!(table(&rows), "a     bb  c\nlang  ö");
+    }
+
+    #[test]
+    fn commands_are_shown_as_a_shell_takes_them() {
+        let words = ["npx", "-y", "@a/b@1", "two words", "it's", "", "$(rm)"];
+        assert_eq!(command_line(words), r"npx -y @a/b@1 'two words' 'it'\''s' '' '$(rm)'");
     }
 
     #[test]

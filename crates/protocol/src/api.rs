@@ -106,10 +106,23 @@ pub struct NewSecret {
 
 /// Body of `POST /api/apps/{package}/tools`: the whole set.
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ToolSet {
     /// Every tool of the app.
     #[schemars(with = "Vec<Value>")]
     pub tools: Vec<Box<RawValue>>,
+    /// Every prompt of the app, as MCP defines them.
+    #[serde(default)]
+    #[schemars(with = "Vec<Value>")]
+    pub prompts: Vec<Box<RawValue>>,
+    /// Every resource of the app, as MCP defines them.
+    #[serde(default)]
+    #[schemars(with = "Vec<Value>")]
+    pub resources: Vec<Box<RawValue>>,
+    /// Every resource template of the app, as MCP defines them.
+    #[serde(default)]
+    #[schemars(with = "Vec<Value>")]
+    pub resource_templates: Vec<Box<RawValue>>,
 }
 
 /// One version of an app's tools.
@@ -132,19 +145,44 @@ pub struct VersionSummary {
 
 /// What changed between two versions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct VersionDiff {
-    /// Tools that only the later one has.
-    pub added: Vec<String>,
-    /// Tools that only the earlier one has.
-    pub removed: Vec<String>,
-    /// Tools in both, with the members that differ.
-    pub changed: Vec<ToolDiff>,
+    /// The tools.
+    #[serde(flatten)]
+    pub tools: ListDiff,
+    /// The prompts, where they differ.
+    #[serde(default, skip_serializing_if = "ListDiff::is_empty")]
+    pub prompts: ListDiff,
+    /// The resources, by URI, where they differ.
+    #[serde(default, skip_serializing_if = "ListDiff::is_empty")]
+    pub resources: ListDiff,
+    /// The resource templates, by URI template, where they differ.
+    #[serde(default, skip_serializing_if = "ListDiff::is_empty")]
+    pub resource_templates: ListDiff,
 }
 
-/// What changed in one tool.
+/// What changed in one list.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ListDiff {
+    /// What only the later one has.
+    pub added: Vec<String>,
+    /// What only the earlier one has.
+    pub removed: Vec<String>,
+    /// What is in both, with the members that differ.
+    pub changed: Vec<EntryDiff>,
+}
+
+impl ListDiff {
+    /// Whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What changed in one tool, prompt, resource or template.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct ToolDiff {
-    /// Its name.
+pub struct EntryDiff {
+    /// Its name, or its URI.
     pub name: String,
     /// The members that differ: `description`, `inputSchema`.
     pub fields: Vec<String>,

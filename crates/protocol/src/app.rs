@@ -59,6 +59,18 @@ pub struct NewApp {
     #[serde(default)]
     #[schemars(with = "Option<Vec<Value>>")]
     pub tools: Option<Vec<Box<RawValue>>>,
+    /// The first prompts, as MCP defines them.
+    #[serde(default)]
+    #[schemars(with = "Vec<Value>")]
+    pub prompts: Vec<Box<RawValue>>,
+    /// The first resources, as MCP defines them.
+    #[serde(default)]
+    #[schemars(with = "Vec<Value>")]
+    pub resources: Vec<Box<RawValue>>,
+    /// The first resource templates, as MCP defines them.
+    #[serde(default)]
+    #[schemars(with = "Vec<Value>")]
+    pub resource_templates: Vec<Box<RawValue>>,
 }
 
 /// What a developer says of an app. In `PATCH /api/apps/{package}` every field is optional and the missing ones stay.

@@ -9,6 +9,7 @@
 //! | `package:tool`, the alias | [`name`] |
 //! | users, calls, app sessions | [`id`] |
 //! | what a tool says of itself | [`tool`] |
+//! | prompts and resources of apps | [`items`] |
 //! | a call on its way to an app, and what comes back | [`call`], [`result`] |
 //! | the error table | [`error`] |
 //! | apps as they are registered, and the REST bodies | [`app`], [`api`] |
@@ -25,6 +26,7 @@ pub mod call;
 pub mod device;
 pub mod error;
 pub mod id;
+pub mod items;
 pub mod legacy;
 pub mod mcp;
 pub mod name;

@@ -150,7 +150,7 @@ impl ToolDefinition {
             Err(_) => return Err(vec![Problem::new(path, "expected an object that defines a tool")]),
         };
         let mut problems = Vec::new();
-        let name = read_name(&fields, &at("name"), &mut problems);
+        let name = read_name(&fields, &at("name"), "tool", &mut problems);
         let description = read_text(&fields, "description", path, &mut problems).unwrap_or_default();
         if description.len() > MAX_DESCRIPTION_BYTES {
             problems
@@ -266,16 +266,22 @@ impl ToolDefinition {
     }
 }
 
-fn read_name(fields: &RawFields, path: &str, problems: &mut Vec<Problem>) -> Option<LocalName> {
+/// The name of a tool or a prompt; `what` says which of them it is.
+pub(crate) fn read_name(
+    fields: &RawFields,
+    path: &str,
+    what: &str,
+    problems: &mut Vec<Problem>,
+) -> Option<LocalName> {
     let name = match fields.read::<String>("name") {
         Some(Ok(text)) => text.parse::<LocalName>().map_err(|error| error.to_string()),
         Some(Err(_)) => Err("expected a text".to_owned()),
-        None => Err("missing; each tool needs a name".to_owned()),
+        None => Err(format!("missing; each {what} needs a name")),
     };
     match name {
         Ok(name) if name.as_str().contains(':') => {
-            problems
-                .push(Problem::new(path, "a colon separates package and tool, so a tool's name has none"));
+            let message = format!("a colon separates package and {what}, so a {what}'s name has none");
+            problems.push(Problem::new(path, message));
             None
         }
         Ok(name) => Some(name),
@@ -286,7 +292,12 @@ fn read_name(fields: &RawFields, path: &str, problems: &mut Vec<Problem>) -> Opt
     }
 }
 
-fn read_text(fields: &RawFields, member: &str, path: &str, problems: &mut Vec<Problem>) -> Option<String> {
+pub(crate) fn read_text(
+    fields: &RawFields,
+    member: &str,
+    path: &str,
+    problems: &mut Vec<Problem>,
+) -> Option<String> {
     match fields.read::<Option<String>>(member)? {
         Ok(text) => text,
         Err(_) => {

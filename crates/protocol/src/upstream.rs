@@ -72,6 +72,9 @@ pub struct UpstreamDetails {
     /// OAuth: its secret; may contain `${NAME}`.
     #[serde(alias = "client_secret", skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<String>,
+    /// OAuth: the authorization server that knows this client; no other one gets to see its secret.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
     /// OAuth: what to ask for; where it is empty, what the upstream names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
@@ -149,6 +152,16 @@ impl UpstreamDetails {
         }
         if self.auth == UpstreamAuth::Headers && (self.client_id.is_some() || !self.scopes.is_empty()) {
             problem("auth", "`clientId` and `scopes` need `\"auth\": \"oauth\"`");
+        }
+        if self.client_id.is_none() && (self.client_secret.is_some() || self.issuer.is_some()) {
+            problem("clientId", "`clientSecret` and `issuer` belong to a `clientId`");
+        }
+        let texts =
+            [("clientId", &self.client_id), ("clientSecret", &self.client_secret), ("issuer", &self.issuer)];
+        for (path, text) in texts {
+            if text.as_ref().is_some_and(|text| text.len() > MAX_TEXT_BYTES) {
+                problem(path, &format!("longer than {MAX_TEXT_BYTES} bytes"));
+            }
         }
         let lists: [(&str, usize, &mut dyn Iterator<Item = &String>); 7] = [
             ("headers", self.headers.len(), &mut self.headers.iter().flat_map(|(name, value)| [name, value])),
@@ -286,6 +299,8 @@ mod tests {
             (r#"{"command":"c","headers":{"a":"b"}}"#, "env"),
             (r#"{"command":""}"#, "program"),
             (r#"{"url":"u","scopes":["a"]}"#, "oauth"),
+            (r#"{"url":"u","auth":"oauth","issuer":"https://as"}"#, "clientId"),
+            (r#"{"url":"u","auth":"oauth","clientSecret":"s"}"#, "clientId"),
             (r#"{"url":"u","rename":{"a":"b c"}}"#, "rename.a"),
         ] {
             assert!(problems(text).contains(word), "{text}: {}", problems(text));

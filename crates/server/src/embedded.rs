@@ -34,6 +34,27 @@ impl Embedded {
         Ok(Self { state: assemble(config, world).await? })
     }
 
+    /// Waits until every upstream has been asked for its lists, so that the first list a client gets is not empty. Upstreams
+    /// whose lists are known from before are not waited for.
+    pub async fn first_lists(&self, patience: Duration) {
+        let state = &self.state;
+        let upstreams = match state.stores.upstreams.upstreams().await {
+            Ok(upstreams) => upstreams,
+            Err(error) => return tracing::error!(%error, "the store failed; upstreams come when they come"),
+        };
+        let asking = upstreams.into_iter().filter(|(_, _, record)| !record.disabled).map(
+            async |(package, _, record)| {
+                let known = state.catalog.app(&package).await;
+                if !known.is_ok_and(|known| known.is_some_and(|known| known.listed_at.is_some())) {
+                    state.upstreams.refresh(&package, &record).await;
+                }
+            },
+        );
+        if tokio::time::timeout(patience, futures_util::future::join_all(asking)).await.is_err() {
+            tracing::warn!("not every upstream has answered yet; its tools come later");
+        }
+    }
+
     /// Serves MCP for one user until the input ends or `stop` fires, then drains. One message a line.
     pub async fn serve(
         self,

@@ -24,7 +24,7 @@ const PAGE_HEADERS: &str = "accept, authorization, content-type, idempotency-key
 pub(crate) struct Hosts {
     hosts: HashSet<String>,
     origins: HashSet<String>,
-    public_origin: String,
+    public_origin: Option<String>,
 }
 
 /// Where a request comes from.
@@ -50,7 +50,7 @@ impl Hosts {
         let public = config.public_url.as_deref().and_then(|url| url.parse::<http::Uri>().ok());
         hosts.extend(public.as_ref().and_then(|url| url.host()).map(str::to_lowercase));
         let origins = config.origins.iter().map(|origin| tidy(origin)).collect();
-        let public_origin = public.as_ref().map(origin_of).unwrap_or_default();
+        let public_origin = public.as_ref().and_then(origin_of);
         Self { hosts, origins, public_origin }
     }
 
@@ -75,7 +75,7 @@ impl Hosts {
         let origin = named.to_str().map(tidy).unwrap_or_default();
         // A page of this very server; which scheme a proxy in front of us uses, only the public URL says.
         let own = origin == format!("http://{}", host.as_str().to_lowercase());
-        if own || origin == self.public_origin {
+        if own || self.public_origin.as_ref() == Some(&origin) {
             return Ok(From::Home);
         }
         if self.origins.contains(&origin) {
@@ -86,9 +86,9 @@ impl Hosts {
 }
 
 /// `https://tools.example.com`, whatever path follows.
-fn origin_of(url: &Uri) -> String {
-    let (scheme, authority) = (url.scheme_str().unwrap_or_default(), url.authority());
-    authority.map(|authority| tidy(&format!("{scheme}://{authority}"))).unwrap_or_default()
+fn origin_of(url: &Uri) -> Option<String> {
+    let (scheme, authority) = (url.scheme_str()?, url.authority()?);
+    Some(tidy(&format!("{scheme}://{authority}")))
 }
 
 fn tidy(origin: &str) -> String {
@@ -189,5 +189,8 @@ mod tests {
         assert!(!check(&config, "localhost:8787", Some("http://localhost:9999")));
         assert!(!check(&config, "localhost:8787", Some("null")));
         assert!(!check(&config, "localhost@evil.example", None));
+        // An origin that says nothing is none of ours, public URL or not.
+        assert!(!check(&config, "localhost:8787", Some("")));
+        assert!(!check(&ServerConfig::default(), "localhost:8787", Some("")));
     }
 }

@@ -5,7 +5,10 @@ use std::{io::Write as _, path::Path};
 use aws_lc_rs::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
-use toolyard_core::ports::{AppChange, Apps, Ids, Secrets, StoreError, Unsealed};
+use toolyard_core::ports::{
+    AppChange, Apps, Ids, NewUpstream, Secrets, StoreError, Unsealed, UpstreamRecord, UpstreamTokens,
+    Upstreams,
+};
 
 /// The root key is missing, unreadable or malformed.
 #[derive(Debug, thiserror::Error)]
@@ -109,18 +112,41 @@ impl Secrets for RootKeys {
     }
 }
 
-/// Seals the apps' signing secrets with the current root key, so that the old one can go. What opens with neither is left
-/// as it is.
-pub(crate) async fn seal_anew(apps: &dyn Apps, secrets: &dyn Secrets) -> Result<(), StoreError> {
-    for app in apps.list(None).await? {
-        let again = |sealed: &Vec<u8>| secrets.open(sealed).map(|plain| secrets.seal(&plain));
+/// Seals with the current root key what was sealed before, so that the old one can go: the apps' signing secrets, and
+/// the secrets of upstreams and the tokens of their users. What opens with neither is left as it is.
+pub(crate) async fn seal_anew<S>(store: &S, secrets: &dyn Secrets) -> Result<(), StoreError>
+where
+    S: Apps + Upstreams + UpstreamTokens,
+{
+    let again = |sealed: &Vec<u8>| secrets.open(sealed).map(|plain| secrets.seal(&plain));
+    for app in store.list(None).await? {
         let signing = app.keys().map(|keys| keys.signing.as_slice()).unwrap_or_default();
         match signing.iter().map(again).collect::<Result<Vec<_>, _>>() {
             Ok(signing) => {
-                apps.change(&app.package, AppChange::Signing(signing), app.updated_at).await?;
+                store.change(&app.package, AppChange::Signing(signing), app.updated_at).await?;
             }
             Err(Unsealed) => {
                 tracing::warn!(app = %app.package, "its signing secret opens with neither root key; make a new one");
+            }
+        }
+    }
+    for (package, owner, upstream) in store.upstreams().await? {
+        let Some(app) = store.find(&package).await? else { continue };
+        match again(&upstream.sealed) {
+            Ok(sealed) => {
+                let upstream = UpstreamRecord { sealed, ..upstream };
+                store.put_upstream(NewUpstream { package, owner, upstream, at: app.updated_at }).await?;
+            }
+            Err(Unsealed) => {
+                tracing::warn!(%package, "its secrets open with neither root key; set them anew");
+            }
+        }
+    }
+    for (package, user, token) in store.all_tokens().await? {
+        match again(&token) {
+            Ok(sealed) => drop(store.set_token(&package, &user, Some(sealed)).await?),
+            Err(Unsealed) => {
+                tracing::warn!(%package, "a user's token opens with neither root key; the user has to authorize again");
             }
         }
     }

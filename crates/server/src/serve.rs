@@ -264,6 +264,7 @@ pub(crate) async fn drain(state: &AppState) {
     if tokio::time::timeout(patience, lifecycle.calls.wait()).await.is_err() {
         tracing::warn!("calls were still under way when the time to stop was over");
     }
+    state.upstreams.close();
     state.sessions.drain();
     // The ledger's writer is among the tasks: it has to be told first.
     state.stores.sqlite.close().await;
@@ -301,7 +302,7 @@ fn housekeeping(state: &AppState) {
             state.catalog.forget_idle();
             state.limiter.forget_idle();
             state.mcp.tidy(&state);
-            state.upstreams.tidy();
+            state.upstreams.tidy(|user| state.mcp.changes.is_heard(user));
             state.metrics.run_upkeep();
         })
     });

@@ -25,6 +25,7 @@ suite!(
     installs_and_grants,
     keys_bind_one_call,
     keys_expire,
+    prompts_and_resources_are_part_of_a_version,
     runs_devices_and_switches,
     upstreams_are_packages_and_keep_their_last_offer,
     usage_is_counted,

@@ -31,6 +31,32 @@ pub async fn run_suite(url: &str, revisions: &[&str]) -> Result<String, String> 
     if output.status.success() { Ok(said) } else { Err(said) }
 }
 
+/// Runs the client side of the suite: it starts the program once for each scenario that a revision requires. What it said
+/// comes back either way.
+pub async fn run_client_suite(program: &std::path::Path, revision: &str) -> Result<String, String> {
+    let project = project();
+    let results = std::env::temp_dir().join(format!("conformance-client-{revision}-{}", std::process::id()));
+    let output = Command::new(node(&project))
+        .arg(project.join("node_modules/@modelcontextprotocol/conformance/dist/index.js"))
+        .args(["client", "--requirements", revision, "--command"])
+        .arg(program)
+        .arg("-o")
+        .arg(&results)
+        .kill_on_drop(true)
+        .output()
+        .await
+        .expect("the suite runs");
+    let _ = std::fs::remove_dir_all(results);
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    if output.status.success() { Ok(said) } else { Err(said) }
+}
+
+/// The suite needs Node 22; the project brings one where npm has it for this machine.
+fn node(project: &std::path::Path) -> PathBuf {
+    let own = project.join("node_modules/.bin/node");
+    if own.exists() { own } else { "node".into() }
+}
+
 /// The proxy between suite and gateway: see `tests/conformance/proxy.mjs`. Stops when dropped.
 pub struct Proxy {
     url: String,
@@ -41,8 +67,7 @@ impl Proxy {
     /// Starts one before a server, with the proxy's own options: `--prefix`, `--package`, `--header` and so on.
     pub async fn start(to: &str, options: &[&str]) -> Self {
         let project = project();
-        let own = project.join("node_modules/.bin/node");
-        let mut command = Command::new(if own.exists() { own } else { "node".into() });
+        let mut command = Command::new(node(&project));
         command.arg(project.join("proxy.mjs")).args(["--to", to]).args(options);
         let mut child = command.stdout(Stdio::piped()).kill_on_drop(true).spawn().expect("node starts");
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();

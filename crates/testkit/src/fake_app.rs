@@ -1,6 +1,6 @@
 //! An app whose every fault can be ordered.
 //!
-//! It answers `/tool` as its script says, and `/webhook` by connecting like an SDK app, by staying silent, or by
+//! It answers `/tool`, `/prompt` and `/resource` as its script says, and `/webhook` by connecting like an SDK app, by staying silent, or by
 //! refusing. What it saw can be asked for; what it should do next can be changed at any time.
 
 use std::{
@@ -24,7 +24,7 @@ use tokio::{
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// What the app does with a tool call.
+/// What the app does with a call, or when it is asked for a prompt or a resource.
 #[derive(Debug, Clone)]
 pub enum Act {
     /// Answers with this status and JSON.
@@ -65,7 +65,7 @@ pub enum OnWebhook {
 /// One request that came in.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// `/tool`, `/webhook`
+    /// `/tool`, `/prompt`, `/resource`, `/webhook`
     pub path: String,
     /// Its headers.
     pub headers: HeaderMap,
@@ -276,7 +276,7 @@ async fn answer(
     inner.changed.notify_waiters();
     Ok(match path.as_str() {
         "/webhook" => webhook(&inner, &body),
-        "/tool" => tool(inner, act).await,
+        "/tool" | "/prompt" | "/resource" => tool(inner, act).await,
         _ => whole(404, "text/html", "<h1>not here</h1>".to_owned()),
     })
 }

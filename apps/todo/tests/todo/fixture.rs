@@ -60,6 +60,12 @@ impl TodoApp {
         self.post("/tool", &json!({ "name": tool, "arguments": arguments, "context": context })).await
     }
 
+    /// Reads the list of a user, or has a day planned for them.
+    pub(crate) async fn ask(&self, user: &str, path: &str, mut body: Value) -> (StatusCode, Value) {
+        body["context"] = json!({ "userId": user, "timestamp": "2026-01-02T03:04:05.678Z", "callId": "c-1" });
+        self.post(path, &body).await
+    }
+
     /// Opens the app for a user with glasses.
     pub(crate) async fn open(&mut self, user: &str, capabilities: Value) -> Glasses {
         let request = json!({

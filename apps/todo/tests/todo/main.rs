@@ -38,6 +38,21 @@ async fn without_a_session_the_assistant_gets_texts() {
 }
 
 #[tokio::test]
+async fn the_list_can_be_read_and_planned_with() {
+    let app = TodoApp::start().await;
+    app.call("ada@example.com", "add_todo", json!({ "todo_item": "buy milk" })).await;
+    for (user, list) in [("ada@example.com", "1. buy milk"), ("bob@example.com", "Nothing to do")] {
+        let (status, read) = app.ask(user, "/resource", json!({ "uri": "todo://list" })).await;
+        let content = json!({ "uri": "todo://list", "mimeType": "text/plain", "text": list });
+        assert_eq!((status, read), (StatusCode::OK, json!({ "contents": [content] })));
+        let plan = json!({ "name": "plan_day", "arguments": { "day": "monday" } });
+        let (status, plan) = app.ask(user, "/prompt", plan).await;
+        let text = format!("Make a plan for monday. This is on my to-do list:\n{list}");
+        assert_eq!((status, &plan["messages"][0]["content"]["text"]), (StatusCode::OK, &json!(text)));
+    }
+}
+
+#[tokio::test]
 async fn what_the_list_refuses_is_told_to_the_user() {
     let app = TodoApp::start().await;
     let (status, answer) = app.call("ada@example.com", "delete_todo", json!({ "todo_id": "7" })).await;

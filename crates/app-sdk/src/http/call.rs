@@ -14,20 +14,20 @@ use toolyard_protocol::{
     call::{Progress, ToolCall},
 };
 
-use super::tool::Said;
 use crate::{
     server::AppServer,
-    tool::{Failure, Outcome, ToolContext},
+    tool::{Failure, Outcome, ToolContext, ToolReply},
 };
 
 /// A call and whoever answers it.
-pub(super) struct Work {
-    tool: String,
-    call: Option<CallId>,
-    handler: BoxFuture<'static, Outcome>,
+pub(super) struct Work<T> {
+    /// For people: which tool, prompt or resource.
+    pub(super) what: String,
+    pub(super) call: Option<CallId>,
+    pub(super) handler: BoxFuture<'static, Result<T, Failure>>,
 }
 
-impl Work {
+impl Work<ToolReply> {
     /// The registered tool of that name, else the old-style function.
     pub(super) fn find(app: &AppServer, call: ToolCall, cx: ToolContext) -> Result<Self, Failure> {
         let ToolCall { tool, arguments, call, .. } = call;
@@ -41,9 +41,11 @@ impl Work {
             } else {
                 return Err(Failure::no_such_tool(&tool));
             };
-        Ok(Self { tool, call, handler })
+        Ok(Self { what: format!("tool `{tool}`"), call, handler })
     }
+}
 
+impl<T: Send + 'static> Work<T> {
     /// Sets the handler to work.
     pub(super) fn start(
         self,
@@ -51,7 +53,7 @@ impl Work {
         progress: mpsc::Receiver<Progress>,
         cancel: CancellationToken,
         room: OwnedSemaphorePermit,
-    ) -> Running {
+    ) -> Running<T> {
         let (done, outcome) = oneshot::channel();
         let grace = app.shared().limits.cancel_grace;
         let guard = cancel.clone().drop_guard();
@@ -62,13 +64,13 @@ impl Work {
                 sleep(grace).await;
             };
             let outcome = tokio::select! {
-                outcome = AssertUnwindSafe(self.handler).catch_unwind() => outcome.unwrap_or_else(|_| Err(panicked(&self.tool))),
+                outcome = AssertUnwindSafe(self.handler).catch_unwind() => outcome.unwrap_or_else(|_| Err(panicked(&self.what))),
                 () = given_up => Err(Failure::new(ErrorCode::Cancelled, "the caller went away".to_owned())),
             };
             let code = outcome.as_ref().map_or_else(|failure| failure.code, |_| "OK");
             let millis = began.elapsed().as_millis();
             let call = self.call.as_ref().map_or("-", CallId::as_str);
-            tracing::info!(call.id = call, code, duration_ms = millis, "tool `{}`: {code}", self.tool);
+            tracing::info!(call.id = call, code, duration_ms = millis, "{}: {code}", self.what);
             drop(room);
             // Nobody waits for the outcome of a call that was cancelled.
             let _ = done.send(outcome);
@@ -78,20 +80,20 @@ impl Work {
 }
 
 /// What the panic said is in the log of its thread; it is nothing for strangers.
-fn panicked(tool: &str) -> Failure {
-    Failure::handler(format!("the tool `{tool}` failed unexpectedly; the log of the app says more"))
+fn panicked(what: &str) -> Failure {
+    Failure::handler(format!("the {what} failed unexpectedly; the log of the app says more"))
 }
 
 /// A handler at work. Dropping it cancels the call.
-pub(super) struct Running {
+pub(super) struct Running<T> {
     progress: mpsc::Receiver<Progress>,
-    outcome: oneshot::Receiver<Outcome>,
+    outcome: oneshot::Receiver<Result<T, Failure>>,
     _cancel_on_drop: DropGuard,
 }
 
-impl Running {
+impl<T> Running<T> {
     /// The next word of the handler. Progress that was told before the end comes before it.
-    pub(super) async fn next(&mut self) -> Said {
+    pub(super) async fn next(&mut self) -> Said<T> {
         tokio::select! {
             biased;
             Some(progress) = self.progress.recv() => Said::Progress(progress),
@@ -100,4 +102,19 @@ impl Running {
             }
         }
     }
+
+    /// How it ended. Progress on the way is nothing to whoever only waits for that.
+    pub(super) async fn end(mut self) -> Result<T, Failure> {
+        loop {
+            if let Said::Done(outcome) = self.next().await {
+                return outcome;
+            }
+        }
+    }
+}
+
+/// What comes out of a running call.
+pub(super) enum Said<T> {
+    Progress(Progress),
+    Done(Result<T, Failure>),
 }

@@ -2,6 +2,7 @@
 
 mod call;
 mod health;
+mod items;
 mod request;
 mod settings;
 mod tool;
@@ -25,6 +26,8 @@ use crate::server::AppServer;
 pub(crate) fn router(app: AppServer) -> Router {
     Router::new()
         .route("/tool", post(tool::tool))
+        .route("/prompt", post(items::prompt))
+        .route("/resource", post(items::resource))
         .route("/webhook", post(webhook::webhook))
         .route("/settings", post(settings::settings))
         .route("/health", get(health::health))

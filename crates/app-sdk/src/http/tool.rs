@@ -8,21 +8,22 @@ use axum::{
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode, header};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 use toolyard_protocol::{
-    ErrorCode,
+    CallId, ErrorCode, UserId,
     call::{IDEMPOTENCY_KEY, MAX_KEY_CHARS, NDJSON, Progress, ToolCall},
     raw::to_raw,
 };
 
 use super::{
-    call::{Running, Work},
+    call::{Running, Said, Work},
     request::{self, Rejected, text},
     respond,
 };
 use crate::{
     server::AppServer,
-    tool::{Answer, CallFacts, Failure, Line, Outcome, ToolContext, progress_channel},
+    tool::{Answer, CallFacts, Failure, Line, Outcome, ToolContext, ToolReply, progress_channel},
 };
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
@@ -35,19 +36,24 @@ pub(super) async fn tool(State(app): State<AppServer>, request: Request) -> Resp
 }
 
 /// Reads the call and sets its handler to work.
-async fn begin(app: &AppServer, request: Request) -> Result<Running, Failure> {
+async fn begin(app: &AppServer, request: Request) -> Result<Running<ToolReply>, Failure> {
     let (headers, body) = request::read(app, request).await?;
     let call =
         ToolCall::read(&body).map_err(|error| Failure::new(ErrorCode::InvalidRequest, error.to_string()))?;
-    let room = app.shared().call_room.clone().try_acquire_owned().map_err(|_| {
-        Failure::new(ErrorCode::Overloaded, "this app has all the calls that it can handle".to_owned())
-    })?;
+    let room = room(app)?;
     let (sender, progress) = progress_channel();
     let sender = takes_lines(&headers).then_some(sender);
     let cancel = app.shared().calls.child_token();
     let cx = context(app, &headers, &call, sender, &cancel);
     let work = Work::find(app, call, cx)?;
     Ok(work.start(app, progress, cancel, room))
+}
+
+/// A place among the calls under way.
+pub(super) fn room(app: &AppServer) -> Result<OwnedSemaphorePermit, Failure> {
+    app.shared().call_room.clone().try_acquire_owned().map_err(|_| {
+        Failure::new(ErrorCode::Overloaded, "this app has all the calls that it can handle".to_owned())
+    })
 }
 
 impl From<Rejected> for Failure {
@@ -68,16 +74,22 @@ fn context(
     progress: Option<tokio::sync::mpsc::Sender<Progress>>,
     cancel: &CancellationToken,
 ) -> ToolContext {
+    let facts = facts(headers, call.user.clone(), call.call.clone(), call.timestamp.clone());
+    let facts = CallFacts { activated_for_tool: call.activated_for_tool, ..facts };
+    ToolContext::new(facts, app.sessions().clone(), progress, cancel.clone())
+}
+
+/// What a request says of itself, for an app that was not started for it.
+pub(super) fn facts(headers: &HeaderMap, user: UserId, call: Option<CallId>, timestamp: String) -> CallFacts {
     let key = text(headers, &HeaderName::from_static(IDEMPOTENCY_KEY));
-    let facts = CallFacts {
-        user: call.user.clone(),
-        call: call.call.clone(),
-        timestamp: call.timestamp.clone(),
-        activated_for_tool: call.activated_for_tool,
+    CallFacts {
+        user,
+        call,
+        timestamp,
+        activated_for_tool: false,
         idempotency_key: key.filter(|key| key.len() <= MAX_KEY_CHARS).map(str::to_owned),
         traceparent: text(headers, &TRACEPARENT).and_then(|header| header.parse().ok()),
-    };
-    ToolContext::new(facts, app.sessions().clone(), progress, cancel.clone())
+    }
 }
 
 fn takes_lines(headers: &HeaderMap) -> bool {
@@ -88,7 +100,7 @@ fn takes_lines(headers: &HeaderMap) -> bool {
 }
 
 /// Waits for the first word of the handler, which decides the form.
-async fn answer(mut running: Running) -> Response {
+async fn answer(mut running: Running<ToolReply>) -> Response {
     match running.next().await {
         Said::Done(outcome) => whole(outcome),
         first @ Said::Progress(_) => {
@@ -110,13 +122,7 @@ async fn answer(mut running: Running) -> Response {
     }
 }
 
-/// What comes out of a running call.
-pub(super) enum Said {
-    Progress(Progress),
-    Done(Outcome),
-}
-
-fn whole(outcome: Outcome) -> Response {
+pub(super) fn whole(outcome: Outcome) -> Response {
     let (status, body) = Answer::write(outcome, |answer| to_raw(answer).get().as_bytes().to_vec());
     respond(status, "application/json", body)
 }

@@ -8,7 +8,7 @@ mod context;
 mod old_style;
 mod outcome;
 mod reply;
-mod schema;
+pub(crate) mod schema;
 
 use std::{fmt, fmt::Display, future::Future, sync::Arc};
 
@@ -137,7 +137,7 @@ where
     ToolBuilder::new(name.into(), description.into(), input_schema, run).with_output(R::output_schema())
 }
 
-fn read_arguments<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, Failure> {
+pub(crate) fn read_arguments<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, Failure> {
     serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
         let path = error.path().to_string();
         let problem = error.into_inner();

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
-use toolyard_protocol::{ErrorCode, call::Progress, result::ResultExtensions};
+use toolyard_protocol::{ErrorCode, call::Progress, items::ask::NOT_FOUND, result::ResultExtensions};
 
 use super::{IntoToolReply, ToolReply};
 use crate::limits::MAX_REPLY_BYTES;
@@ -28,6 +28,11 @@ impl Failure {
 
     pub(crate) fn invalid_arguments(message: String) -> Self {
         Self::new(ErrorCode::InvalidArguments, message)
+    }
+
+    /// There is no such prompt or resource.
+    pub(crate) fn not_found(message: String) -> Self {
+        Self { status: StatusCode::NOT_FOUND, code: NOT_FOUND, message }
     }
 
     pub(crate) fn handler(message: impl Display) -> Self {

@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
 
-pub(super) fn of_arguments<T: JsonSchema>() -> Value {
+pub(crate) fn of_arguments<T: JsonSchema>() -> Value {
     of::<T>(SchemaSettings::for_deserialize)
 }
 

@@ -4,6 +4,7 @@
 mod calls;
 mod client;
 mod fixture;
+mod items;
 mod platform;
 mod progress;
 mod reconnect;

@@ -1,9 +1,12 @@
 //! Uploads of tool definitions.
 
 use axum::http::StatusCode;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
-use toolyard_app_sdk::{NoArguments, RegisterError, create_tool};
+use toolyard_app_sdk::{
+    NoArguments, RegisterError, ToolContext, create_prompt, create_resource, create_resource_template,
+    create_tool,
+};
 
 use crate::{fixture::builder, platform::Platform};
 
@@ -22,6 +25,29 @@ async fn the_definitions_are_uploaded_with_the_key() {
     assert_eq!(
         body,
         json!({ "tools": [{ "name": "ok", "description": "Says fine.", "inputSchema": schema }] })
+    );
+}
+
+#[tokio::test]
+async fn prompts_and_resources_are_uploaded_with_the_tools() {
+    let mut platform = Platform::start().await;
+    *platform.answer.lock().await = (StatusCode::OK, json!({ "version": 1 }).to_string());
+    let plan = create_prompt("plan", "Plans.", |_: NoArguments, _| async { Ok::<_, &str>("go") });
+    let list = create_resource("todo://list", "List", |_| async { Ok::<_, &str>("none") });
+    let one = |_: Map<String, Value>, _: ToolContext| async { Ok::<_, &str>("one") };
+    let one = create_resource_template("todo://{id}", "One", one);
+    let app = builder().server(platform.url()).prompt(plan.build().unwrap());
+    let app = app.resource(one.build().unwrap()).resource(list.build().unwrap()).build().unwrap();
+    assert_eq!(app.register().await, Ok(1));
+    let (_, body) = platform.uploads.recv().await.unwrap();
+    assert_eq!(
+        body,
+        json!({
+            "tools": [],
+            "prompts": [{ "name": "plan", "description": "Plans." }],
+            "resources": [{ "uri": "todo://list", "name": "List" }],
+            "resourceTemplates": [{ "uriTemplate": "todo://{id}", "name": "One" }],
+        })
     );
 }
 

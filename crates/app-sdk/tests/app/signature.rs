@@ -59,9 +59,11 @@ async fn only_fresh_signatures_of_the_platform_are_believed() {
 #[tokio::test]
 async fn every_post_needs_one() {
     let app = TestApp::start(app()).await;
-    let (status, answer) = post(&app.at("/tool"), &call("ok", json!({}))).await;
-    assert_eq!(status, StatusCode::UNAUTHORIZED);
-    assert!(answer["error"]["message"].as_str().unwrap().contains("no signature"), "{answer}");
+    for path in ["/tool", "/prompt", "/resource"] {
+        let (status, answer) = post(&app.at(path), &call("ok", json!({}))).await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED, "{path}");
+        assert!(answer["error"]["message"].as_str().unwrap().contains("no signature"), "{answer}");
+    }
     let stop = json!({ "type": "stop_request", "sessionId": "s-1", "userId": ADA });
     let settings = json!({ "userIdForSettings": ADA, "settings": [] });
     for (path, body) in [("/webhook", stop), ("/settings", settings)] {

@@ -67,14 +67,41 @@ impl Client {
         path: &str,
         body: &B,
     ) -> Result<T, CliError> {
-        let request = self.request(Method::POST, path)?.header(header::CONTENT_TYPE, "application/json");
+        self.say(Method::POST, path, body).await
+    }
+
+    /// Changes something and reads what it is now.
+    pub(crate) async fn patch<B: Serialize + ?Sized, T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &B,
+    ) -> Result<T, CliError> {
+        self.say(Method::PATCH, path, body).await
+    }
+
+    async fn say<B: Serialize + ?Sized, T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: &B,
+    ) -> Result<T, CliError> {
+        let request = self.request(method, path)?.header(header::CONTENT_TYPE, "application/json");
         self.read(self.send(self.finish(request, json(body))?, WAIT).await?).await
     }
 
     /// Does something that needs no document and reads the answer.
     pub(crate) async fn make<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
+        self.make_within(path, WAIT).await
+    }
+
+    /// The same, where the server may take longer.
+    pub(crate) async fn make_within<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        wait: Duration,
+    ) -> Result<T, CliError> {
         let request = self.request(Method::POST, path)?;
-        self.read(self.send(self.finish(request, Bytes::new())?, WAIT).await?).await
+        self.read(self.send(self.finish(request, Bytes::new())?, wait).await?).await
     }
 
     /// Does something that has no answer.

@@ -15,6 +15,8 @@ const NO_SESSION: &str = "No active session for user";
 /// The codes that we give them.
 const NO_USER_CODE: &str = "NO_USER";
 const NO_SESSION_CODE: &str = "NO_SESSION";
+/// Where to look for what is missing, if nobody says better.
+const APPS: &str = "`toolyard apps ls` lists the apps that you may see and change";
 /// How much of an answer in no known form is shown, in characters.
 const SHOWN_CHARS: usize = 200;
 
@@ -31,6 +33,8 @@ pub(crate) struct Refused {
     pub(crate) problems: Vec<Problem>,
     /// Whether a call failed, not the request around it.
     call: bool,
+    /// Where to look for what is missing.
+    lists: &'static str,
 }
 
 #[derive(Deserialize)]
@@ -64,6 +68,7 @@ impl Refused {
             message,
             problems: Vec::new(),
             call: false,
+            lists: APPS,
         };
         match serde_json::from_slice::<Body>(body).map(|body| body.error) {
             Ok(ErrorForm::New(error)) => {
@@ -85,6 +90,12 @@ impl Refused {
                 )
             }
         }
+    }
+
+    /// The same refusal of something that is found in another list.
+    pub(crate) fn listed_by(mut self, lists: &'static str) -> Self {
+        self.lists = lists;
+        self
     }
 
     /// Whether the user has no session.
@@ -131,7 +142,7 @@ impl Refused {
             );
         }
         if is(ApiErrorCode::NotFound) {
-            return Some("`toolyard apps ls` lists the apps that you may see and change");
+            return Some(self.lists);
         }
         if is(ApiErrorCode::Internal) {
             return Some("look at the server's log");

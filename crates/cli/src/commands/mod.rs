@@ -5,11 +5,13 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod glasses;
 pub(crate) mod import;
+pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod token;
 pub(crate) mod tools;
+pub(crate) mod upstreams;
 
 use crate::{
     cli::{Cli, Command, Context},
@@ -32,6 +34,8 @@ pub(crate) async fn run(cli: Cli) -> Result<Verdict, CliError> {
         Command::Serve(args) => serve::run(&cx, args).await,
         Command::Apps(command) => apps::run(&cx, command).await,
         Command::Tools(command) => tools::run(&cx, command).await,
+        Command::Upstreams(command) => upstreams::run(&cx, command).await,
+        Command::Mcp(args) => mcp::run(&cx, *args).await,
         Command::Migrate(args) => migrate::run(&cx, args).await,
         Command::Import(args) => import::run(&cx, args).await,
         Command::Glasses(args) => glasses::run(&cx, args).await,

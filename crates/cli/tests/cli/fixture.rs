@@ -109,9 +109,19 @@ impl Running {
         input.flush().await.unwrap();
     }
 
+    /// Ends what is typed.
+    pub(crate) fn types_no_more(&mut self) {
+        self.input = None;
+    }
+
     pub(crate) async fn signal(&self, signal: &str) {
         let pid = self.child.id().unwrap().to_string();
         assert!(Command::new("kill").args([signal, &pid]).status().await.unwrap().success());
+    }
+
+    /// Ends it without a warning, as a lost machine does.
+    pub(crate) async fn kill(&mut self) {
+        self.child.kill().await.unwrap();
     }
 
     /// Waits for the end and gives the exit code.

@@ -56,6 +56,11 @@ async fn help_has_examples_and_usage_errors_end_with_2() {
         &["tools"],
         &["tools", "ls"],
         &["tools", "call"],
+        &["upstreams"],
+        &["upstreams", "add"],
+        &["upstreams", "import"],
+        &["upstreams", "authorize"],
+        &["mcp"],
         &["migrate"],
         &["import"],
         &["glasses"],
@@ -74,6 +79,10 @@ async fn help_has_examples_and_usage_errors_end_with_2() {
         &["apps", "add"],
         &["apps", "show", "Not A Package"],
         &["tools", "ls", "--user", ""],
+        &["upstreams", "add", "x"],
+        &["upstreams", "show", "../apps"],
+        &["mcp", "--servers", "x.json"],
+        &["mcp", "--data", "d", "--json"],
     ] {
         let ran = run(wrong).await;
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{wrong:?}");

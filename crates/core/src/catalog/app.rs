@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde_json::value::RawValue;
 use toolyard_protocol::{
     PackageName, Problem, UserId,
+    items::Items,
     mcp::{mirrored, uri},
     raw::RawFields,
     tool::{MAX_TOOLS, ToolDefinition},
@@ -70,16 +71,21 @@ impl AppEntry {
         }
     }
 
-    /// An app with its stored tools.
+    /// An app with its stored tools, prompts and resources.
     pub(crate) fn app(record: AppRecord, revision: u64, gauge: Arc<Gauge>, set: Option<&StoredSet>) -> Self {
-        let mut entry = Self::empty(Arc::new(AppHead { record, revision, gauge }), None);
+        let has_resources = set.is_some_and(|set| set.items.has_resources());
+        let mut entry = Self::empty(Arc::new(AppHead { record, revision, gauge, has_resources }), None);
+        let Some(set) = set else { return entry };
         // Stored sets were checked; one that an older version let through loses that tool, not the whole app.
-        for (index, raw) in set.map(|set| set.tools.as_slice()).unwrap_or_default().iter().enumerate() {
+        for (index, raw) in set.tools.iter().enumerate() {
             match ToolDefinition::read(raw, &format!("tools[{index}]")) {
                 Ok(definition) => entry.tools.push(Arc::new(Tool::new(&entry.head, definition))),
                 Err(problems) => entry.lose(format!("tools[{index}]"), in_words(&problems)),
             }
         }
+        entry.fill(ListKind::Prompts, &set.items.prompts, |_| None);
+        entry.fill(ListKind::Resources, &set.items.resources, |_| None);
+        entry.fill(ListKind::Templates, &set.items.resource_templates, |_| None);
         entry
     }
 
@@ -92,7 +98,8 @@ impl AppEntry {
         stored: Option<StoredOffer>,
     ) -> Self {
         let details = record.upstream().map(|upstream| upstream.details.clone()).unwrap_or_default();
-        let mut entry = Self::empty(Arc::new(AppHead { record, revision, gauge }), user);
+        let head = AppHead { record, revision, gauge, has_resources: true };
+        let mut entry = Self::empty(Arc::new(head), user);
         let Some(StoredOffer { offer, at, .. }) = stored else { return entry };
         (entry.listed_at, entry.completes, entry.subscribes) = (Some(at), offer.completes, offer.subscribes);
         for why in offer.incomplete {
@@ -114,33 +121,33 @@ impl AppEntry {
                 Err(why) => entry.lose(shown_name(raw, index, ListKind::Tools), why),
             }
         }
-        let lists = [
-            (ListKind::Prompts, &offer.prompts, "name"),
-            (ListKind::Resources, &offer.resources, "uri"),
-            (ListKind::Templates, &offer.templates, "uriTemplate"),
-        ];
-        for (kind, raws, _) in lists {
-            let mut names = HashSet::new();
-            let mut taken = Vec::new();
-            for (index, raw) in raws.iter().enumerate() {
-                match read_item(&entry.head, &details, kind, raw) {
-                    _ if taken.len() >= MAX_TOOLS => {
-                        entry.lose(shown_name(raw, index, kind), format!("more than {MAX_TOOLS}"));
-                    }
-                    Ok(item) if names.insert(item.name.clone()) => taken.push(Arc::new(item)),
-                    Ok(item) => {
-                        entry.lose(item.remote.to_string(), "one of that name came before".to_owned())
-                    }
-                    Err(why) => entry.lose(shown_name(raw, index, kind), why),
+        let refused = |item: &Item| filter::refused(&details, &item.remote).map(str::to_owned);
+        entry.fill(ListKind::Prompts, &offer.prompts, refused);
+        entry.fill(ListKind::Resources, &offer.resources, refused);
+        entry.fill(ListKind::Templates, &offer.templates, refused);
+        entry
+    }
+
+    /// Fills one list of items. One that cannot be used is set aside; the rest stays.
+    fn fill(&mut self, kind: ListKind, raws: &[Box<RawValue>], refused: impl Fn(&Item) -> Option<String>) {
+        let mut names = HashSet::new();
+        let mut taken = Vec::new();
+        for (index, raw) in raws.iter().enumerate() {
+            let read = read_item(&self.head, kind, raw);
+            match read.and_then(|item| refused(&item).map_or(Ok(item), Err)) {
+                _ if taken.len() >= MAX_TOOLS => {
+                    self.lose(shown_name(raw, index, kind), format!("more than {MAX_TOOLS}"));
                 }
-            }
-            match kind {
-                ListKind::Prompts => entry.prompts = taken,
-                ListKind::Resources => entry.resources = taken,
-                ListKind::Templates | ListKind::Tools => entry.templates = taken,
+                Ok(item) if names.insert(item.name.clone()) => taken.push(Arc::new(item)),
+                Ok(item) => self.lose(item.remote.to_string(), "one of that name came before".to_owned()),
+                Err(why) => self.lose(shown_name(raw, index, kind), why),
             }
         }
-        entry
+        match kind {
+            ListKind::Prompts => self.prompts = taken,
+            ListKind::Resources => self.resources = taken,
+            ListKind::Templates | ListKind::Tools => self.templates = taken,
+        }
     }
 
     fn lose(&mut self, name: String, reason: String) {
@@ -167,20 +174,11 @@ fn read_tool(app: &Arc<AppHead>, details: &UpstreamDetails, raw: &RawValue) -> R
     Ok(Tool::of_upstream(app, definition, &remote))
 }
 
-fn read_item(
-    app: &Arc<AppHead>,
-    details: &UpstreamDetails,
-    kind: ListKind,
-    raw: &RawValue,
-) -> Result<Item, String> {
-    let item = match kind {
-        ListKind::Prompts => Item::prompt(app, raw)?,
-        ListKind::Resources => Item::resource(app, raw)?,
-        ListKind::Templates | ListKind::Tools => Item::template(app, raw)?,
-    };
-    match filter::refused(details, &item.remote) {
-        Some(why) => Err(why.to_owned()),
-        None => Ok(item),
+fn read_item(app: &Arc<AppHead>, kind: ListKind, raw: &RawValue) -> Result<Item, String> {
+    match kind {
+        ListKind::Prompts => Item::prompt(app, raw),
+        ListKind::Resources => Item::resource(app, raw),
+        ListKind::Templates | ListKind::Tools => Item::template(app, raw),
     }
 }
 
@@ -198,13 +196,15 @@ fn in_words(problems: &[Problem]) -> String {
 
 /// The URI under which a package's page of a user interface is listed.
 pub(super) fn ui_uri(app: &AppHead, found: &str) -> Option<String> {
-    app.record.upstream().and_then(|_| uri::mapped(app.package(), found))
+    app.has_resources.then(|| uri::mapped(app.package(), found)).flatten()
 }
 
 /// Reads a set and compiles its schemas: every problem at once, or the definitions.
-pub fn check_set(tools: &[Box<RawValue>]) -> Result<Vec<ToolDefinition>, Vec<Problem>> {
-    let definitions = ToolDefinition::read_set(tools)?;
-    let mut problems = Vec::new();
+pub fn check_set(tools: &[Box<RawValue>], items: &Items) -> Result<Vec<ToolDefinition>, Vec<Problem>> {
+    let (definitions, mut problems) = match ToolDefinition::read_set(tools) {
+        Ok(definitions) => (definitions, Vec::new()),
+        Err(problems) => (Vec::new(), problems),
+    };
     for (index, tool) in definitions.iter().enumerate() {
         let at = |member: &str| format!("tools[{index}].{member}");
         problems.extend(Schema::compile(&tool.input_schema, &at("inputSchema")).err());
@@ -213,6 +213,7 @@ pub fn check_set(tools: &[Box<RawValue>]) -> Result<Vec<ToolDefinition>, Vec<Pro
         problems
             .extend(mirrored::of(&tool.input_schema).err().map(|why| Problem::new(at("inputSchema"), why)));
     }
+    problems.extend(items.problems());
     problems.truncate(toolyard_protocol::tool::MAX_PROBLEMS);
     if problems.is_empty() { Ok(definitions) } else { Err(problems) }
 }

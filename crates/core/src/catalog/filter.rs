@@ -11,6 +11,14 @@ pub(crate) fn refused(details: &UpstreamDetails, name: &str) -> Option<&'static 
     any(&details.exclude).then_some("the operator excludes it")
 }
 
+/// Whether a resource may be read that no list names: templates, links and pages of user interfaces lead to many of
+/// them. Pages belong to tools, so tools that are included bring theirs.
+pub(crate) fn readable(details: &UpstreamDetails, uri: &str) -> bool {
+    let any = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, uri));
+    let included = details.include.is_empty() || uri.starts_with("ui://") || any(&details.include);
+    included && !any(&details.exclude)
+}
+
 /// Whether a name fits a pattern of `*` and `?`. By hand: two wildcards are not worth a dependency, and going back to the
 /// last star only keeps hostile patterns cheap.
 fn matches(pattern: &str, name: &str) -> bool {
@@ -76,5 +84,7 @@ mod tests {
         assert!(refused(&details, "set_it").is_some());
         assert!(refused(&details, "get_secret").is_some());
         assert_eq!(refused(&UpstreamDetails::default(), "anything"), None);
+        assert!(readable(&details, "get_it") && readable(&details, "ui://page"));
+        assert!(!readable(&details, "file:///x") && !readable(&details, "ui://secret"));
     }
 }

@@ -24,7 +24,10 @@ use std::sync::{
 use arc_swap::ArcSwapOption;
 use dashmap::DashMap;
 use tokio::time::{Duration, Instant};
-use toolyard_protocol::{PackageName, UserId, device, upstream::UpstreamAuth};
+use toolyard_protocol::{
+    PackageName, UserId, device,
+    upstream::{UpstreamAuth, id_of},
+};
 
 pub(crate) use self::tool::size_of;
 use self::{
@@ -313,12 +316,12 @@ impl Catalog {
         }
         for package in packages {
             let Some(app) = self.app_for(&package, user).await? else { continue };
-            view.depends_on(&app);
             let requirements = &app.head.record.details.hardware_requirements;
             let missing = device::check(requirements, capabilities.as_deref());
             let misfit =
                 missing.reason(capabilities.as_ref().map_or("the device", |c| c.model_name.as_str()));
             let misfit = misfit.or_else(|| disabled(&app));
+            view.depends_on(&app, misfit.is_none());
             for tool in &app.tools {
                 match &misfit {
                     Some(reason) => view.hide(&tool.name, reason),
@@ -342,6 +345,9 @@ impl Catalog {
 /// Why nothing of a package is shown, whatever the device.
 fn disabled(app: &AppEntry) -> Option<String> {
     let upstream = app.head.record.upstream().filter(|upstream| upstream.disabled)?;
-    let name = &upstream.details.name;
+    let name = match upstream.details.name.as_str() {
+        "" => id_of(app.head.package()),
+        name => name,
+    };
     Some(format!("the upstream {name} is not in the server's configuration any more"))
 }

@@ -60,6 +60,8 @@ pub struct AppHead {
     pub revision: u64,
     /// Calls under way to this package.
     pub gauge: Arc<Gauge>,
+    /// Whether it can be asked for resources: then the URIs that it names are its own.
+    pub has_resources: bool,
 }
 
 impl AppHead {

@@ -14,6 +14,7 @@ use toolyard_protocol::{
 
 use super::{
     app::AppEntry,
+    filter,
     item::{Item, ListKind},
     pages::{self, BadCursor, Listed, Pages},
     tool::{Gauge, Tool},
@@ -41,6 +42,8 @@ impl Listing {
 pub(crate) struct UserView {
     pub(crate) user: UserId,
     pub(crate) apps: Vec<Arc<AppEntry>>,
+    /// Which of them are not hidden as a whole.
+    shown: Vec<bool>,
     pub(crate) gauge: Arc<Gauge>,
     tools: Vec<Arc<Tool>>,
     by_name: HashMap<ToolName, usize>,
@@ -75,6 +78,7 @@ impl ViewBuilder {
         Self(UserView {
             user,
             apps: Vec::new(),
+            shown: Vec::new(),
             gauge,
             tools: Vec::new(),
             by_name: HashMap::new(),
@@ -88,8 +92,9 @@ impl ViewBuilder {
     }
 
     /// The view depends on this app, shown or not.
-    pub(crate) fn depends_on(&mut self, app: &Arc<AppEntry>) {
+    pub(crate) fn depends_on(&mut self, app: &Arc<AppEntry>, shown: bool) {
         self.0.apps.push(app.clone());
+        self.0.shown.push(shown);
     }
 
     pub(crate) fn hide(&mut self, tool: &ToolName, reason: impl Into<String>) {
@@ -226,20 +231,25 @@ impl CatalogView {
     /// is taken where one package alone lists it.
     pub fn resource(&self, wanted: &str) -> Option<(&Arc<AppEntry>, String)> {
         if let Some((package, remote)) = uri::unmapped(wanted)
-            && let Some(app) = self.all.apps.iter().find(|app| *app.head.package() == package)
-            && self.sees_package(app.head.package())
+            && let Some(app) = self.packages().find(|app| *app.head.package() == package)
         {
-            return Some((app, remote));
+            // What the operator leaves out is not there, whoever knows its name.
+            let taken = app.head.record.upstream().is_none_or(|up| filter::readable(&up.details, &remote));
+            return taken.then_some((app, remote));
         }
         let mut owners = self.items(ListKind::Resources).chain(self.items(ListKind::Templates));
-        let owner = owners.find(|item| &*item.remote == wanted)?;
-        let app = self.all.apps.iter().find(|app| app.head.package() == owner.app.package())?;
+        let owner = owners.by_ref().find(|item| &*item.remote == wanted)?.app.package();
+        if owners.any(|item| &*item.remote == wanted && item.app.package() != owner) {
+            return None;
+        }
+        let app = self.packages().find(|app| app.head.package() == owner)?;
         Some((app, wanted.to_owned()))
     }
 
-    /// The packages that are seen, the earliest install first.
+    /// The packages that are seen, the earliest install first. One whose tools are all hidden is not.
     pub fn packages(&self) -> impl Iterator<Item = &Arc<AppEntry>> {
-        self.all.apps.iter().filter(|app| self.sees_package(app.head.package()))
+        let shown = self.all.apps.iter().zip(&self.all.shown).filter(|(_, shown)| **shown);
+        shown.map(|(app, _)| app).filter(|app| self.sees_package(app.head.package()))
     }
 
     fn items(&self, kind: ListKind) -> impl Iterator<Item = &Arc<Item>> {

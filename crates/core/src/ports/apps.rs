@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::{Map, Value, value::RawValue};
-use toolyard_protocol::{PackageName, ToolName, UserId, app::AppDetails, device::Capabilities};
+use toolyard_protocol::{PackageName, ToolName, UserId, app::AppDetails, device::Capabilities, items::Items};
 
 use super::{SourceKind, StoreError, UpstreamRecord};
 
@@ -128,11 +128,13 @@ pub trait Apps: Send + Sync {
     async fn remove(&self, package: &PackageName) -> Result<bool, StoreError>;
 }
 
-/// A set of tools, immutable.
+/// A set of tools with the prompts and resources beside them, immutable.
 #[derive(Debug, Clone)]
 pub struct StoredSet {
     /// The definitions as they came.
     pub tools: Vec<Box<RawValue>>,
+    /// Prompts, resources and templates as they came.
+    pub items: Items,
     /// SHA-256 of the set, in hex.
     pub hash: String,
     /// By whom.

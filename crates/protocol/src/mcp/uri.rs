@@ -11,6 +11,11 @@ pub fn mapped(package: &PackageName, uri: &str) -> Option<String> {
     Some(format!("{front}{package}/{rest}"))
 }
 
+/// Whether a URI begins with a scheme, so that it can be mapped.
+pub fn has_scheme(uri: &str) -> bool {
+    split(uri).is_some()
+}
+
 /// The package and the URI that it knows the resource by.
 pub fn unmapped(uri: &str) -> Option<(PackageName, String)> {
     let (front, rest) = split(uri)?;

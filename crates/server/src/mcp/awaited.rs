@@ -103,3 +103,72 @@ impl Of<'_> {
         Ok(state.inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use toolyard_core::ports::SystemIds;
+
+    use super::*;
+    use crate::secrets::RootKeys;
+
+    fn now() -> Timestamp {
+        Timestamp::from_second(1_000).unwrap()
+    }
+
+    fn params(members: &Value) -> Params {
+        Params::read(Some(&to_raw(members))).unwrap()
+    }
+
+    #[test]
+    fn a_state_is_for_one_user_one_request_and_a_short_time() {
+        let secrets = RootKeys::new(vec![[1; 32]], Arc::new(SystemIds));
+        let (ada, bob): (UserId, UserId) = ("ada".parse().unwrap(), "bob".parse().unwrap());
+        let (arguments, others) = (to_raw(&json!({ "a": 1, "b": 2 })), to_raw(&json!({ "a": 1 })));
+        let reordered: Box<RawValue> = serde_json::from_str(r#"{ "b":2, "a":1 }"#).unwrap();
+        let of = Of { user: &ada, method: "tools/call", name: "a:b", arguments: Some(&arguments) };
+        let awaited =
+            Awaited { requests: Some(to_raw(&json!({ "q": {} })).into()), state: Some("inner".into()) };
+        let result: Value = serde_json::from_str(of.result(&awaited, now(), &secrets).get()).unwrap();
+        assert_eq!(
+            (&result["resultType"], &result["inputRequests"]),
+            (&json!("input_required"), &json!({ "q": {} }))
+        );
+        let sealed = result["requestState"].as_str().unwrap().to_owned();
+        assert!(!sealed.contains("inner") && !sealed.contains("ada"));
+
+        let opens = |of: &Of<'_>, state: &str, now: Timestamp| {
+            of.input(&params(&json!({ "requestState": state })), now, &secrets)
+                .map(|input| input.unwrap().state)
+        };
+        let late = |seconds: i64| Timestamp::from_second(1_000 + seconds).unwrap();
+        assert_eq!(opens(&of, &sealed, late(LIFETIME_S - 1)).unwrap().as_deref(), Some("inner"));
+        assert!(opens(&Of { arguments: Some(&reordered), ..of }, &sealed, now()).is_ok());
+        assert!(opens(&of, &sealed, late(LIFETIME_S)).is_err());
+        assert!(opens(&Of { user: &bob, ..of }, &sealed, now()).is_err());
+        assert!(opens(&Of { name: "a:c", ..of }, &sealed, now()).is_err());
+        assert!(opens(&Of { method: "prompts/get", ..of }, &sealed, now()).is_err());
+        assert!(opens(&Of { arguments: Some(&others), ..of }, &sealed, now()).is_err());
+        assert!(opens(&Of { arguments: None, ..of }, &sealed, now()).is_err());
+        let (cut, long) = (&sealed[..sealed.len() - 4], "A".repeat(MAX_STATE_CHARS + 1));
+        for bad in ["", "%", "AAAA", cut, &long] {
+            assert!(opens(&of, bad, now()).is_err());
+        }
+        let strange = RootKeys::new(vec![[2; 32]], Arc::new(SystemIds));
+        assert!(of.input(&params(&json!({ "requestState": sealed })), now(), &strange).is_err());
+    }
+
+    #[test]
+    fn answers_are_an_object_and_may_come_without_a_state() {
+        let secrets = RootKeys::new(vec![[1; 32]], Arc::new(SystemIds));
+        let ada: UserId = "ada".parse().unwrap();
+        let of = Of { user: &ada, method: "tools/call", name: "a:b", arguments: None };
+        let input = |members: Value| of.input(&params(&members), now(), &secrets);
+        assert!(input(json!({})).unwrap().is_none());
+        let some = input(json!({ "inputResponses": { "q": { "n": 1 } } })).unwrap().unwrap();
+        assert_eq!((some.responses.unwrap().get(), some.state), (r#"{"q":{"n":1}}"#, None));
+        for bad in [json!([]), json!("x"), json!(null)] {
+            assert!(input(json!({ "inputResponses": bad })).is_err());
+        }
+    }
+}

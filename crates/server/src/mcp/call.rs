@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use serde_json::{json, value::RawValue};
+use serde::Serialize;
+use serde_json::value::RawValue;
 use tokio::{
     sync::mpsc,
     time::{Duration, Instant},
@@ -186,13 +187,12 @@ impl<'a> Relay<'a> {
             return;
         }
         self.last = progress.progress;
-        let mut params = json!({ "progressToken": token, "progress": progress.progress });
-        if let Some(total) = progress.total.filter(|total| total.is_finite()) {
-            params["total"] = total.into();
-        }
-        if let Some(text) = &progress.message {
-            params["message"] = text.as_str().into();
-        }
+        let params = ProgressParams {
+            progress_token: token,
+            progress: progress.progress,
+            total: progress.total.filter(|total| total.is_finite()),
+            message: progress.message.as_deref(),
+        };
         let _ = self.out.try_send(message::notification(method::PROGRESS, Some(&to_raw(&params))));
     }
 
@@ -201,6 +201,18 @@ impl<'a> Relay<'a> {
         let id = self.asked.ask(&self.user, answer, &*self.state.ids);
         let _ = self.out.send(message::request(&id, &method, params.as_deref())).await;
     }
+}
+
+/// Progress as a client hears it; its token stays as it came.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProgressParams<'a> {
+    progress_token: &'a RawValue,
+    progress: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
 }
 
 /// A bucket of messages that fills again with time.

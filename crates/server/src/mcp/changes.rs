@@ -124,6 +124,11 @@ impl Changes {
         Some(listener)
     }
 
+    /// Whether a client of that user would hear of a change now.
+    pub(crate) fn is_heard(&self, user: &UserId) -> bool {
+        self.users.get(user).is_some_and(|bell| bell.streams.load(Ordering::Acquire) > 0)
+    }
+
     /// Forgets users to whom nobody listens.
     pub(super) fn tidy(&self) {
         self.users.retain(|_, bell| bell.streams.load(Ordering::Acquire) > 0);

@@ -28,6 +28,10 @@ use crate::{
 
 /// POST: one message.
 pub(super) async fn post(State(state): State<AppState>, request: Request) -> Response {
+    private(message(state, request).await)
+}
+
+async fn message(state: AppState, request: Request) -> Response {
     let headers = request.headers().clone();
     let who = match who(&state, &headers).await {
         Ok(who) => who,
@@ -39,7 +43,7 @@ pub(super) async fn post(State(state): State<AppState>, request: Request) -> Res
             return refusal(status, None, &RpcError::new(RpcError::INVALID_REQUEST, why));
         }
     };
-    let answered = match Incoming::read(&body) {
+    match Incoming::read(&body) {
         Ok(Incoming::Request { id, method, params }) => {
             Box::pin(request_of(&state, who, &headers, id, &method, params)).await
         }
@@ -51,25 +55,24 @@ pub(super) async fn post(State(state): State<AppState>, request: Request) -> Res
             StatusCode::ACCEPTED.into_response()
         }
         Err(refused) => refusal(StatusCode::BAD_REQUEST, refused.id.as_deref(), &refused.error),
-    };
-    private(answered)
+    }
 }
 
 /// GET: the stream of a session. Without a handshake there is none.
 pub(super) async fn get(State(state): State<AppState>, headers: HeaderMap) -> Response {
     let client = match session_of(&state, &headers).await {
         Ok(client) => client,
-        Err(refused) => return *refused,
+        Err(refused) => return private(*refused),
     };
-    match Stream::of_session(&state, &client).await {
-        Ok(stream) => private(sse::changes(&state, stream)),
+    private(match Stream::of_session(&state, &client).await {
+        Ok(stream) => sse::changes(&state, stream),
         Err(error) => refusal(StatusCode::TOO_MANY_REQUESTS, None, &error),
-    }
+    })
 }
 
 /// DELETE: the end of a session.
 pub(super) async fn delete(State(state): State<AppState>, headers: HeaderMap) -> Response {
-    match session_of(&state, &headers).await {
+    private(match session_of(&state, &headers).await {
         Ok(client) => {
             if let Some(session) = &client.session {
                 state.mcp.sessions.end(session, state.clock.now());
@@ -77,7 +80,7 @@ pub(super) async fn delete(State(state): State<AppState>, headers: HeaderMap) ->
             StatusCode::NO_CONTENT.into_response()
         }
         Err(refused) => *refused,
-    }
+    })
 }
 
 async fn session_of(state: &AppState, headers: &HeaderMap) -> Result<Client, Box<Response>> {
@@ -89,7 +92,7 @@ async fn session_of(state: &AppState, headers: &HeaderMap) -> Result<Client, Box
         refused.headers_mut().insert(headers_of::ALLOW, HeaderValue::from_static("POST"));
         return Err(Box::new(refused));
     }
-    legacy::client(state, who, headers)
+    legacy::client(state, who, headers, None)
 }
 
 /// Whoever acts. A refusal says where to learn how to get in.
@@ -138,7 +141,7 @@ async fn request_of(
             Err(error) => refusal(StatusCode::OK, Some(id), &error),
         };
     }
-    match legacy::client(state, who, headers) {
+    match legacy::client(state, who, headers, Some(id)) {
         Ok(client) => exchange(state, client, id, asked, params).respond().await,
         Err(refused) => *refused,
     }
@@ -236,7 +239,7 @@ fn notified(
     params: Option<&RawValue>,
 ) -> Response {
     if headers.contains_key(header::SESSION) {
-        let client = match legacy::client(state, who, headers) {
+        let client = match legacy::client(state, who, headers, None) {
             Ok(client) => client,
             Err(refused) => return *refused,
         };
@@ -251,6 +254,8 @@ fn notified(
 
 /// What one user gets must not be kept for another.
 fn private(mut response: Response) -> Response {
-    response.headers_mut().insert(headers_of::VARY, HeaderValue::from_static("Authorization, X-User-Id"));
+    let headers = response.headers_mut();
+    headers.insert(headers_of::VARY, HeaderValue::from_static("Authorization, X-User-Id"));
+    headers.insert(headers_of::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }

@@ -33,8 +33,8 @@ pub(super) async fn get_prompt(
 ) -> Result<Box<RawValue>, RpcError> {
     let name: String = params.need("name")?;
     let view = about::view(state, &client.who).await?;
-    let prompt =
-        view.prompt(&name).ok_or_else(|| RpcError::params(format!("Unknown prompt: {}", shown(&name))))?;
+    let unknown = || RpcError::params(format!("Unknown prompt: {}", shown(&name)));
+    let prompt = view.prompt(&name).ok_or_else(unknown)?;
     let passed = Passed {
         method: PassedMethod::GetPrompt,
         name: prompt.remote.to_string(),
@@ -46,7 +46,8 @@ pub(super) async fn get_prompt(
         name: &name,
         arguments: params.raw("arguments"),
     };
-    pass(state, client, params, out, &prompt.app, passed, &of).await
+    let got = pass(state, client, params, out, &prompt.app, passed, &of).await;
+    got.map_err(|error| if is_missing(&error) { unknown() } else { error })
 }
 
 /// `resources/read`
@@ -218,20 +219,19 @@ async fn pass(
 
 /// Prompts and resources have no results that say they failed: every failure is an error of the protocol.
 fn told(error: &ToolError) -> RpcError {
-    if let Err(refused) = reply::failed(error, true) {
-        return refused;
+    let about = json!({ "code": error.code, "retryable": error.retryable });
+    match reply::failed(error, true) {
+        Err(refused) if refused.data.is_some() => refused,
+        Err(refused) => refused.with(&about),
+        Ok(_) => RpcError::new(RpcError::INTERNAL, error.for_model.clone()).with(&about),
     }
-    RpcError::new(RpcError::INTERNAL, error.for_model.clone()).with(&json!({
-        "code": error.code,
-        "retryable": error.retryable,
-    }))
 }
 
-/// A source that does not know a resource says so by a code; core has one for it.
+/// A source that does not know a prompt or a resource, or has none at all, says so by a code.
 fn is_missing(error: &RpcError) -> bool {
     let code: Option<RawFields> = error.data.as_ref().and_then(|data| serde_json::from_str(data.get()).ok());
     let code = code.and_then(|data| data.read::<ErrorCode>("code").and_then(Result::ok));
-    code == Some(ErrorCode::ToolNotHandled)
+    matches!(code, Some(ErrorCode::ToolNotHandled | ErrorCode::ToolNotFound))
 }
 
 fn no_resource(client: &Client, uri: &str) -> RpcError {

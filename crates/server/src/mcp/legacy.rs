@@ -2,25 +2,31 @@
 
 use ::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use serde_json::value::RawValue;
 use toolyard_protocol::mcp::{Revision, RpcError, header};
 
 use super::{client::Client, modern::text, sse::refusal};
 use crate::{auth::ActingFor, state::AppState};
 
-/// The client whose session a request names, or the answer that says why there is none.
-pub(super) fn client(state: &AppState, who: ActingFor, headers: &HeaderMap) -> Result<Client, Box<Response>> {
+/// The client whose session a message names, or the answer that says why there is none, under the message's id.
+pub(super) fn client(
+    state: &AppState,
+    who: ActingFor,
+    headers: &HeaderMap,
+    id: Option<&RawValue>,
+) -> Result<Client, Box<Response>> {
     let refuse =
-        |status, text: &str| Box::new(refusal(status, None, &RpcError::new(RpcError::INVALID_REQUEST, text)));
+        |status, text: &str| Box::new(refusal(status, id, &RpcError::new(RpcError::INVALID_REQUEST, text)));
     if text(headers, header::PROTOCOL_VERSION).is_some_and(|version| Revision::served(version).is_none()) {
         return Err(refuse(
             StatusCode::BAD_REQUEST,
             "MCP-Protocol-Version: not a revision that is spoken here",
         ));
     }
-    let id = text(headers, header::SESSION).ok_or_else(|| {
+    let session = text(headers, header::SESSION).ok_or_else(|| {
         refuse(StatusCode::BAD_REQUEST, "Mcp-Session-Id is missing; begin with `initialize`")
     })?;
-    state.mcp.sessions.client(id, who, state.clock.now()).ok_or_else(|| {
+    state.mcp.sessions.client(session, who, state.clock.now()).ok_or_else(|| {
         refuse(
             StatusCode::NOT_FOUND,
             "there is no such session, or it is over; begin again with `initialize`",

@@ -3,10 +3,11 @@
 use std::{collections::HashSet, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{json, value::RawValue};
+use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
 use toolyard_protocol::{
-    mcp::{RpcError, message, meta, method},
-    raw::to_raw,
+    mcp::{COMPLETE, RpcError, message, meta, method},
+    raw::{RawFields, to_raw},
 };
 
 use super::{
@@ -47,6 +48,7 @@ pub(super) struct Stream {
     listener: Listener,
     tells: Tells,
     ready: Vec<String>,
+    over: CancellationToken,
 }
 
 /// Too many streams at once.
@@ -64,6 +66,8 @@ impl Stream {
         params: &Params,
         out: &Out,
     ) -> Result<Self, RpcError> {
+        // Looked at before, because a list would be read as the members in their order.
+        let _members: RawFields = params.need("notifications")?;
         let mut filter: Filter = params.need("notifications")?;
         if filter.resource_subscriptions.len() > MAX_SUBSCRIPTIONS {
             let text = format!("a stream subscribes to at most {MAX_SUBSCRIPTIONS} resources");
@@ -77,17 +81,24 @@ impl Stream {
             }
         }
         filter.resource_subscriptions = granted;
-        let about = json!({ "notifications": filter, "_meta": { meta::SUBSCRIPTION_ID: id } });
-        let ready = vec![message::notification(method::ACKNOWLEDGED, Some(&to_raw(&about)))];
+        let mut about = tagged(id);
+        about.set("notifications", to_raw(&filter));
+        let ready = vec![message::notification(method::ACKNOWLEDGED, Some(&about.to_raw()))];
         let tells = Tells::Listen { filter, id: id.to_owned() };
-        Ok(Self { state: state.clone(), listener, tells, ready })
+        Ok(Self { state: state.clone(), listener, tells, ready, over: CancellationToken::new() })
     }
 
     /// The stream of a session.
     pub(super) async fn of_session(state: &AppState, client: &Client) -> Result<Self, RpcError> {
         let session = client.session.clone().unwrap_or_else(|| "".into());
         let listener = Changes::listen(state, client.who.clone()).await.ok_or_else(|| too_many(state))?;
-        Ok(Self { state: state.clone(), listener, tells: Tells::Session(session), ready: Vec::new() })
+        let over = state.mcp.sessions.opened_stream(&session);
+        Ok(Self { state: state.clone(), listener, tells: Tells::Session(session), ready: Vec::new(), over })
+    }
+
+    /// Fires when the session of the stream is ended.
+    pub(super) fn over(&self) -> CancellationToken {
+        self.over.clone()
     }
 
     /// The next message. Never ends by itself; what has been taken out of the queue has been given.
@@ -106,12 +117,30 @@ impl Stream {
     pub(super) fn last(&self) -> Option<String> {
         match &self.tells {
             Tells::Listen { id, .. } => {
-                let about = json!({ "resultType": "complete", "_meta": { meta::SUBSCRIPTION_ID: id } });
-                Some(message::result(id, &to_raw(&about)))
+                let mut about = tagged(id);
+                about.set("resultType", to_raw(COMPLETE));
+                Some(message::result(id, &about.to_raw()))
             }
             Tells::Session(_) => None,
         }
     }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if let Tells::Session(session) = &self.tells {
+            self.state.mcp.sessions.closed_stream(session);
+        }
+    }
+}
+
+/// Params that say which listen request they belong to; the id stays as it came.
+fn tagged(id: &RawValue) -> RawFields {
+    let mut tag = RawFields::default();
+    tag.set(meta::SUBSCRIPTION_ID, id.to_owned());
+    let mut params = RawFields::default();
+    params.set("_meta", tag.to_raw());
+    params
 }
 
 impl Tells {
@@ -148,12 +177,14 @@ impl Tells {
     }
 
     fn message(&self, name: &str, uri: Option<&str>) -> String {
-        let mut params = serde_json::Map::new();
-        params.extend(uri.map(|uri| ("uri".to_owned(), uri.into())));
-        if let Self::Listen { id, .. } = self {
-            params.insert("_meta".to_owned(), json!({ meta::SUBSCRIPTION_ID: id }));
+        let mut params = match self {
+            Self::Listen { id, .. } => tagged(id),
+            Self::Session(_) => RawFields::default(),
+        };
+        if let Some(uri) = uri {
+            params.set("uri", to_raw(uri));
         }
-        let params = (!params.is_empty()).then(|| to_raw(&params));
+        let params = params.names().next().is_some().then(|| params.to_raw());
         message::notification(name, params.as_deref())
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct Peer {
     under_way: UnderWay,
     /// The requests, without the streams that never end by themselves.
     work: TaskTracker,
+    /// Those streams; a stop of the server ends them.
+    streams: TaskTracker,
     over: CancellationToken,
     _ends: DropGuard,
 }
@@ -52,6 +54,7 @@ impl Peer {
                 handshake: None,
                 under_way: Arc::default(),
                 work: TaskTracker::new(),
+                streams: TaskTracker::new(),
                 over,
                 _ends: ends,
             },
@@ -114,7 +117,7 @@ impl Peer {
         self.handshake = Some(client);
         self.say(message::result(id, &result));
         let (out, over, stopping) = (self.out.clone(), self.over.child_token(), self.stopping());
-        self.state.lifecycle.tasks.spawn(tell(stream, out, over, stopping));
+        self.state.lifecycle.spawn(self.streams.track_future(tell(stream, out, over, stopping)));
         Ok(())
     }
 
@@ -174,13 +177,14 @@ impl Peer {
     fn listen_to(&self, client: Client, id: Box<RawValue>, params: Params, cancel: CancellationToken) {
         let (state, out, under_way) = (self.state.clone(), self.out.clone(), self.under_way.clone());
         let stopping = self.stopping();
-        self.state.lifecycle.tasks.spawn(async move {
+        let listening = self.streams.track_future(async move {
             match Stream::listen(&state, &client, &id, &params, &out).await {
                 Ok(stream) => tell(stream, out, cancel, stopping).await,
                 Err(error) => drop(out.send(message::error(Some(&id), &error)).await),
             }
             under_way.lock().unwrap_or_else(PoisonError::into_inner).remove(id.get());
         });
+        self.state.lifecycle.spawn(listening);
     }
 
     fn notified(&self, told: &str, params: Option<&RawValue>) {
@@ -205,6 +209,14 @@ impl Peer {
     pub(crate) fn refuse_long(&self, limit: usize) {
         let text = format!("a message has at most {limit} bytes");
         self.say(message::error(None, &RpcError::new(RpcError::INVALID_REQUEST, text)));
+    }
+
+    /// Waits until the server stops, and everything on this line has said its last word.
+    pub(crate) async fn finished(&self) {
+        self.stopping().cancelled().await;
+        self.idle().await;
+        self.streams.close();
+        self.streams.wait().await;
     }
 
     /// Waits until nothing is under way any more.

@@ -22,7 +22,7 @@ use crate::auth::ActingFor;
 
 /// Longest session id that is looked at.
 const MAX_ID_CHARS: usize = 8 * 1024;
-/// Most sessions of which something is kept; more forget the oldest kind of it first.
+/// Most sessions of which something is kept; beyond that, what matters least is forgotten.
 const MAX_KEPT: usize = 20_000;
 /// Most resources that one session subscribes to.
 pub(super) const MAX_SUBSCRIPTIONS: usize = 256;
@@ -51,6 +51,8 @@ struct Kept {
     log_level: Option<Arc<str>>,
     subscriptions: HashSet<String>,
     under_way: Vec<(Box<str>, CancellationToken)>,
+    streams: usize,
+    over: CancellationToken,
 }
 
 /// Opens and reads sessions, and keeps the little that has to be remembered.
@@ -113,6 +115,7 @@ impl SessionBook {
         let until = now.as_second() + self.days * 24 * 60 * 60;
         self.keep(session, |kept| {
             (kept.ended, kept.until) = (true, until);
+            kept.over.cancel();
             for (_, call) in kept.under_way.drain(..) {
                 call.cancel();
             }
@@ -148,6 +151,20 @@ impl SessionBook {
         self.look(session, |kept| kept.subscriptions.contains(uri)).unwrap_or(false)
     }
 
+    /// Remembers an open stream. What comes back fires when the session is ended.
+    pub(super) fn opened_stream(&self, session: &Arc<str>) -> CancellationToken {
+        let opened = self.keep(session, |kept| {
+            kept.streams += 1;
+            kept.over.clone()
+        });
+        opened.unwrap_or_default()
+    }
+
+    /// The stream is over.
+    pub(super) fn closed_stream(&self, session: &Arc<str>) {
+        self.look(session, |kept| kept.streams = kept.streams.saturating_sub(1));
+    }
+
     /// Remembers a request under way, so that a notification can cancel it.
     pub(super) fn begin(&self, session: &Arc<str>, id: &RawValue) -> CancellationToken {
         let cancel = CancellationToken::new();
@@ -170,15 +187,22 @@ impl SessionBook {
         });
     }
 
-    /// Forgets what is over, and everything where there is too much of it.
+    /// Forgets what is over. Where there is too much, also what sessions wished, and then that they ended: an ended id
+    /// that is good again opens nothing to anybody but who opened it.
     pub(super) fn tidy(&self, now: Timestamp) {
-        let crowded = self.kept.len() > MAX_KEPT;
-        self.kept.retain(|_, kept| {
-            let kept = kept.get_mut().unwrap_or_else(PoisonError::into_inner);
-            let ended = kept.ended && kept.until > now.as_second();
-            let used = !kept.subscriptions.is_empty() || kept.log_level.is_some();
-            ended || !kept.under_way.is_empty() || (used && !crowded)
-        });
+        let pass = |keeps_wishes: bool, keeps_ended: bool| {
+            self.kept.retain(|_, kept| {
+                let kept = kept.get_mut().unwrap_or_else(PoisonError::into_inner);
+                let ended = kept.ended && kept.until > now.as_second();
+                let wished = !kept.subscriptions.is_empty() || kept.log_level.is_some();
+                let busy = !kept.under_way.is_empty() || kept.streams > 0;
+                busy || (ended && keeps_ended) || (wished && !kept.ended && keeps_wishes)
+            });
+            self.kept.len() > MAX_KEPT
+        };
+        if pass(true, true) && pass(false, true) {
+            pass(false, false);
+        }
     }
 
     fn look<T>(&self, session: &Arc<str>, with: impl FnOnce(&mut Kept) -> T) -> Option<T> {
@@ -198,4 +222,67 @@ fn sign(key: &[u8; 32], body: &str) -> Hmac<Sha256> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes any key");
     mac.update(body.as_bytes());
     mac
+}
+
+#[cfg(test)]
+mod tests {
+    use toolyard_core::ports::SystemIds;
+
+    use super::*;
+    use crate::secrets::RootKeys;
+
+    fn book() -> SessionBook {
+        SessionBook::new(&RootKeys::new(vec![[1; 32]], Arc::new(SystemIds)), 1)
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn what_is_kept_is_forgotten_when_it_is_over() {
+        let book = book();
+        let session = |name: &str| -> Arc<str> { name.into() };
+        let id = toolyard_protocol::raw::to_raw(&1);
+        book.begin(&session("asks"), &id);
+        book.finish(&session("asks"), &id);
+        let under_way = book.begin(&session("works"), &id);
+        let listens = book.opened_stream(&session("listens"));
+        book.set_level(&session("logs"), "debug".into());
+        assert!(book.subscribe(&session("subscribes"), "a:b"));
+        book.end(&session("ended"), at(0));
+        book.tidy(at(24 * 60 * 60 - 1));
+        let kept = |name: &str| book.kept.contains_key(name);
+        assert!(!kept("asks"));
+        for name in ["works", "listens", "logs", "subscribes", "ended"] {
+            assert!(kept(name), "{name}");
+        }
+        // Their end is heard, and remembered until it would have come by itself.
+        for name in ["works", "listens", "logs"] {
+            book.end(&session(name), at(0));
+        }
+        book.closed_stream(&session("listens"));
+        book.tidy(at(24 * 60 * 60));
+        assert!(under_way.is_cancelled() && listens.is_cancelled());
+        assert_eq!(book.kept.iter().map(|kept| kept.key().to_string()).collect::<Vec<_>>(), ["subscribes"]);
+    }
+
+    #[test]
+    fn what_is_kept_has_a_bound() {
+        let session = |kind: &str, number: usize| -> Arc<str> { format!("{kind}{number}").into() };
+        let (book, busy) = (book(), session("busy", 0));
+        book.begin(&busy, &toolyard_protocol::raw::to_raw(&1));
+        for number in 0..MAX_KEPT {
+            book.set_level(&session("logs", number), "debug".into());
+        }
+        book.end(&session("ended", 0), at(0));
+        book.tidy(at(1));
+        assert_eq!(book.kept.len(), 2, "wishes go first");
+        for number in 1..=MAX_KEPT {
+            book.end(&session("ended", number), at(0));
+        }
+        book.tidy(at(1));
+        assert_eq!(book.kept.len(), 1);
+        assert!(book.kept.contains_key(&busy), "whoever is busy stays");
+    }
 }

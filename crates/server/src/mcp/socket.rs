@@ -71,9 +71,7 @@ async fn run(state: AppState, who: ActingFor, socket: WebSocket) {
     loop {
         let message = tokio::select! {
             message = pump.next() => message,
-            () = state.lifecycle.stopping.cancelled() => {
-                return pump.finish(1001, "the server stops").await;
-            }
+            () = peer.finished() => return pump.finish(1001, "the server stops").await,
             () = over.cancelled() => return pump.refuse(None, 1011, "too slow").await,
         };
         match message {

@@ -92,7 +92,7 @@ impl Exchange {
     }
 }
 
-/// A stream of changes, until the client leaves or the server stops.
+/// A stream of changes, until the client leaves, its session ends, or the server stops.
 pub(super) fn changes(state: &AppState, stream: Stream) -> Response {
     let stopping = state.lifecycle.stopping.clone();
     let start = Some((stream, stopping, Instant::now() + KEEP_ALIVE));
@@ -100,12 +100,14 @@ pub(super) fn changes(state: &AppState, stream: Stream) -> Response {
     let hello = futures_util::stream::once(async { Ok::<_, Infallible>(alive()) });
     let events = futures_util::stream::unfold(start, |at| async {
         let (mut stream, stopping, beat) = at?;
+        let over = stream.over();
         let next = tokio::select! {
             message = stream.next() => event(message),
             () = stopping.cancelled() => {
                 let last = stream.last().map(event)?;
                 return Some((Ok(last), None));
             }
+            () = over.cancelled() => return None,
             () = sleep_until(beat) => alive(),
         };
         Some((Ok(next), Some((stream, stopping, Instant::now() + KEEP_ALIVE))))
@@ -116,7 +118,6 @@ pub(super) fn changes(state: &AppState, stream: Stream) -> Response {
 fn events_of(body: Body) -> Response {
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
         (header::HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
     ];
     (headers, body).into_response()
@@ -165,9 +166,6 @@ pub(super) fn refusal(status: StatusCode, id: Option<&RawValue>, error: &RpcErro
 }
 
 pub(super) fn json(status: StatusCode, body: Bytes) -> Response {
-    let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-    ];
+    let headers = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
     (status, headers, body).into_response()
 }

@@ -48,3 +48,30 @@ impl Tickets {
         self.given.retain(|_, (_, until)| *until > now);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use toolyard_core::{Caller, catalog::Scope, ports::SystemIds};
+
+    use super::*;
+
+    fn ada() -> ActingFor {
+        ActingFor { user: "ada".parse().unwrap(), caller: Caller::User, scope: Scope::Everything }
+    }
+
+    #[test]
+    fn there_are_so_many_tickets_at_once() {
+        let tickets = Tickets::new(30);
+        let (now, later) = (Timestamp::from_second(1_000).unwrap(), Timestamp::from_second(1_030).unwrap());
+        let first = tickets.give(ada(), now, &SystemIds).unwrap();
+        for number in 1..MAX_TICKETS {
+            tickets.given.insert(number.to_string(), (ada(), later));
+        }
+        assert_eq!(tickets.give(ada(), now, &SystemIds), None);
+        assert!(tickets.take(&first, now).is_some() && tickets.take(&first, now).is_none());
+        assert!(tickets.give(ada(), now, &SystemIds).is_some());
+        // What is too old makes room.
+        assert!(tickets.give(ada(), later, &SystemIds).is_some());
+        assert_eq!(tickets.given.len(), 1);
+    }
+}

@@ -14,6 +14,7 @@ use toolyard_protocol::{
     PackageName, Problem,
     api::{ApiErrorCode, AppCreated, AppSummary},
     app::{AppDetails, MAX_APP_LIST, MAX_APP_NAME_BYTES, MAX_APP_SETTINGS_BYTES, NewApp},
+    items::Items,
     session::iso_millis,
     tool::MAX_DESCRIPTION_BYTES,
 };
@@ -123,7 +124,9 @@ async fn create(
         problems.insert(0, Problem::new("packageName", text));
     }
     let tools = new.tools.unwrap_or_default();
-    problems.extend(check_set(&tools).err().unwrap_or_default());
+    let items =
+        Items { prompts: new.prompts, resources: new.resources, resource_templates: new.resource_templates };
+    problems.extend(check_set(&tools, &items).err().unwrap_or_default());
     if !problems.is_empty() {
         return Err(Failure::problems(format!("{name} cannot be registered"), problems));
     }
@@ -135,7 +138,7 @@ async fn create(
         key_hash: Sha256::digest(api_key.as_bytes()).into(),
         signing: state.secrets.seal(&signing_secret),
         at: state.clock.now(),
-        tools: (!tools.is_empty()).then(|| set_of(tools, &who)),
+        tools: (!tools.is_empty() || !items.is_empty()).then(|| set_of(tools, items, &who)),
     });
     if !created.await? {
         return Err(Failure::new(

@@ -92,6 +92,14 @@ async fn uninstall(State(state): State<AppState>, who: ForUser, Path(name): Path
     if !state.stores.installs.uninstall(&who.user, &name).await? {
         return Err(Failure::not_found(format_args!("install of {name}")));
     }
+    if state.stores.apps.find(&name).await?.is_some_and(|app| app.upstream().is_some()) {
+        // The store has forgotten it; connections and links are left.
+        state
+            .upstreams
+            .forget_user(&name, &who.user)
+            .await
+            .map_err(|error| Failure::unavailable(error.to_string()))?;
+    }
     state.signals.publish(Change::View(who.user.clone()));
     let _ = state.sessions.stop(&who.user, &name, StopReason::UserDisabled).await;
     nothing()

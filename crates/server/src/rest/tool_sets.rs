@@ -13,7 +13,8 @@ use toolyard_core::{
 };
 use toolyard_protocol::{
     PackageName,
-    api::{ToolDiff, ToolSet, VersionDiff, VersionSummary},
+    api::{EntryDiff, ListDiff, ToolSet, VersionDiff, VersionSummary},
+    items::{ItemKind, Items},
     raw::RawFields,
     session::iso_millis,
 };
@@ -34,7 +35,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::POST,
             "/api/apps/{package}/tools",
             Access::Owner,
-            "Replaces the app's tools",
+            "Replaces the app's tools, prompts and resources",
             publish,
         )
         .takes::<ToolSet>()
@@ -43,7 +44,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::GET,
             "/api/apps/{package}/tools",
             Access::Owner,
-            "The app's current tools",
+            "The app's current tools, prompts and resources",
             current,
         )
         .gives::<SetBody>(),
@@ -99,16 +100,29 @@ struct SetBody {
     /// The definitions as they came.
     #[schemars(with = "Vec<Value>")]
     tools: Vec<Box<RawValue>>,
+    #[serde(flatten)]
+    items: Items,
 }
 
 /// A checked set as it is stored.
-pub(crate) fn set_of(tools: Vec<Box<RawValue>>, who: &Identity) -> StoredSet {
+pub(crate) fn set_of(tools: Vec<Box<RawValue>>, items: Items, who: &Identity) -> StoredSet {
+    StoredSet { hash: hash_of(&tools, &items), tools, items, by: who.name() }
+}
+
+/// A list that is empty leaves no trace, so a set of tools alone has the hash that it had before there was anything else.
+fn hash_of(tools: &[Box<RawValue>], items: &Items) -> String {
     let mut hash = Sha256::new();
-    for tool in &tools {
-        hash.update((tool.get().len() as u64).to_be_bytes());
-        hash.update(tool.get().as_bytes());
+    let mut add = |text: &str| {
+        hash.update((text.len() as u64).to_be_bytes());
+        hash.update(text.as_bytes());
+    };
+    tools.iter().for_each(|tool| add(tool.get()));
+    for (kind, list) in items.lists().into_iter().filter(|(_, list)| !list.is_empty()) {
+        // Every definition is an object, so no definition is taken for the name of a list.
+        add(kind.member());
+        list.iter().for_each(|item| add(item.get()));
     }
-    StoredSet { tools, hash: hex::encode(hash.finalize()), by: who.name() }
+    hex::encode(hash.finalize())
 }
 
 async fn publish(
@@ -118,9 +132,12 @@ async fn publish(
     LargeJsonBody(set): LargeJsonBody<ToolSet>,
 ) -> Answer {
     let app = owned(&state, &who, &package(&name)?).await?;
-    check_set(&set.tools).map_err(|problems| Failure::problems("the tools were not changed", problems))?;
-    let published =
-        state.stores.definitions.publish(&app.package, set_of(set.tools, &who), state.clock.now()).await?;
+    let ToolSet { tools, prompts, resources, resource_templates } = set;
+    let items = Items { prompts, resources, resource_templates };
+    check_set(&tools, &items)
+        .map_err(|problems| Failure::problems("the tools were not changed", problems))?;
+    let set = set_of(tools, items, &who);
+    let published = state.stores.definitions.publish(&app.package, set, state.clock.now()).await?;
     let version = published.ok_or_else(|| Failure::not_found(format_args!("app {name}")))?;
     state.signals.publish(Change::App(app.package));
     ok(&Published { version })
@@ -129,7 +146,8 @@ async fn publish(
 async fn current(State(state): State<AppState>, Builder(who): Builder, Path(name): Path<String>) -> Answer {
     let app = owned(&state, &who, &package(&name)?).await?;
     let set = state.stores.definitions.version(&app.package, app.tools_version).await?;
-    ok(&SetBody { version: app.tools_version, tools: set.map(|set| set.tools).unwrap_or_default() })
+    let (tools, items) = set.map(|set| (set.tools, set.items)).unwrap_or_default();
+    ok(&SetBody { version: app.tools_version, tools, items })
 }
 
 async fn versions(State(state): State<AppState>, Builder(who): Builder, Path(name): Path<String>) -> Answer {
@@ -158,7 +176,7 @@ async fn version(
 ) -> Answer {
     let app = owned(&state, &who, &package(&name)?).await?;
     let set = find(&state, &app.package, version).await?;
-    ok(&SetBody { version, tools: set.tools })
+    ok(&SetBody { version, tools: set.tools, items: set.items })
 }
 
 async fn activate(
@@ -181,18 +199,27 @@ async fn diff(
 ) -> Answer {
     let app = owned(&state, &who, &package(&name)?).await?;
     let (from, to) = (find(&state, &app.package, from).await?, find(&state, &app.package, to).await?);
-    ok(&difference(&by_name(&from), &by_name(&to)))
+    let items = |kind: ItemKind, from: &[Box<RawValue>], to: &[Box<RawValue>]| {
+        difference(&by(kind.key(), from), &by(kind.key(), to))
+    };
+    let (before, after) = (&from.items, &to.items);
+    ok(&VersionDiff {
+        tools: difference(&by("name", &from.tools), &by("name", &to.tools)),
+        prompts: items(ItemKind::Prompt, &before.prompts, &after.prompts),
+        resources: items(ItemKind::Resource, &before.resources, &after.resources),
+        resource_templates: items(ItemKind::Template, &before.resource_templates, &after.resource_templates),
+    })
 }
 
-fn by_name(set: &StoredSet) -> BTreeMap<String, RawFields> {
+fn by(key: &str, definitions: &[Box<RawValue>]) -> BTreeMap<String, RawFields> {
     let read = |raw: &RawValue| {
         let fields: RawFields = serde_json::from_str(raw.get()).ok()?;
-        Some((fields.read::<String>("name")?.ok()?, fields))
+        Some((fields.read::<String>(key)?.ok()?, fields))
     };
-    set.tools.iter().filter_map(|raw| read(raw)).collect()
+    definitions.iter().filter_map(|raw| read(raw)).collect()
 }
 
-fn difference(from: &BTreeMap<String, RawFields>, to: &BTreeMap<String, RawFields>) -> VersionDiff {
+fn difference(from: &BTreeMap<String, RawFields>, to: &BTreeMap<String, RawFields>) -> ListDiff {
     let only = |a: &BTreeMap<String, RawFields>, b: &BTreeMap<String, RawFields>| {
         a.keys().filter(|name| !b.contains_key(*name)).cloned().collect()
     };
@@ -206,7 +233,27 @@ fn difference(from: &BTreeMap<String, RawFields>, to: &BTreeMap<String, RawField
             before.read::<Value>(field).and_then(Result::ok)
                 != after.read::<Value>(field).and_then(Result::ok)
         });
-        (!fields.is_empty()).then(|| ToolDiff { name: name.clone(), fields })
+        (!fields.is_empty()).then(|| EntryDiff { name: name.clone(), fields })
     });
-    VersionDiff { added: only(to, from), removed: only(from, to), changed: changed.collect() }
+    ListDiff { added: only(to, from), removed: only(from, to), changed: changed.collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(text: &str) -> Vec<Box<RawValue>> {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn tools_alone_hash_as_they_did_before_there_was_anything_else() {
+        let tools = list(r#"[{"name":"a"}]"#);
+        let plain = hash_of(&tools, &Items::default());
+        assert_eq!(plain, hex::encode(Sha256::digest(b"\0\0\0\0\0\0\0\x0c{\"name\":\"a\"}")));
+        let prompts = Items { prompts: list(r#"[{"name":"a"}]"#), ..Items::default() };
+        let resources = Items { resources: list(r#"[{"name":"a"}]"#), ..Items::default() };
+        let hashes = [plain, hash_of(&tools, &prompts), hash_of(&tools, &resources), hash_of(&[], &prompts)];
+        assert_eq!(hashes.iter().collect::<std::collections::HashSet<_>>().len(), hashes.len());
+    }
 }

@@ -132,7 +132,7 @@ async fn status(
         status.state = UpstreamState::Disabled;
     }
     if let Some(entry) = state.catalog.app(package).await? {
-        status.listed_at = entry.listed_at.map(iso_millis);
+        status.listed_at = status.listed_at.or(entry.listed_at.map(iso_millis));
         (status.tools, status.prompts) = (entry.tools.len(), entry.prompts.len());
         (status.resources, status.templates) = (entry.resources.len(), entry.templates.len());
         status.set_aside.clone_from(&entry.set_aside);
@@ -252,7 +252,7 @@ fn may_say(state: &AppState, who: &Identity, details: &UpstreamDetails) -> Resul
         return Err(Refusal::Forbidden(text).into());
     }
     if details.command.is_some() && !state.allows_commands() {
-        let text = "commands are only taken from the configuration file here; set upstream.allow_commands to change that";
+        let text = "commands are only taken from the configuration file here; set upstream_settings.allow_commands to change that";
         return Err(Refusal::Forbidden(text).into());
     }
     Ok(())

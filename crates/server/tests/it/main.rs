@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod access;
+mod app_items;
 mod apps;
 mod calls;
 mod contract;
@@ -13,6 +14,7 @@ mod knock;
 mod legacy;
 mod limits;
 mod listing;
+mod mcp;
 mod oidc;
 mod platform;
 mod progress;
@@ -22,4 +24,5 @@ mod stop;
 mod todo;
 mod tool_sets;
 mod traces;
+mod upstreams;
 mod wake;

@@ -25,6 +25,14 @@ use toolyard_testkit::{FakeApp, FixedClock};
 /// Something to eat for a test of one tool.
 pub(crate) const ECHO: &str = "com.example.echo";
 
+/// The variables of the server.
+pub(crate) const ENVIRONMENT: [(&str, &str); 4] = [
+    ("PATH", "/usr/bin:/bin"),
+    ("HOME", "/tmp"),
+    ("UPSTREAM_KEY", "sesame"),
+    ("UNNAMED", "nobody's business"),
+];
+
 pub(crate) struct Platform {
     pub(crate) state: AppState,
     pub(crate) clock: Arc<FixedClock>,
@@ -88,7 +96,8 @@ impl Platform {
         folder: Option<tempfile::TempDir>,
         clock: Arc<FixedClock>,
     ) -> Self {
-        let world = World { clock: clock.clone(), ids: Arc::new(SystemIds), ..World::default() };
+        let environment = ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let world = World { clock: clock.clone(), ids: Arc::new(SystemIds), ..World::of(&environment) };
         let server = Server::start(config.clone(), world).await.unwrap();
         let (state, address, stop) = (server.state.clone(), server.address, CancellationToken::new());
         #[expect(clippy::disallowed_methods, reason = "the test waits for it in `stop`")]
@@ -206,6 +215,7 @@ pub(crate) fn echo_tool() -> Value {
 }
 
 /// Somebody who makes requests.
+#[derive(Clone)]
 pub(crate) struct Person<'a> {
     platform: &'a Platform,
     headers: Vec<(String, String)>,
@@ -239,12 +249,16 @@ impl Person<'_> {
         path: &str,
         body: Option<Value>,
     ) -> toolyard_net::Response {
+        self.open_raw(method, path, body.map(|body| body.to_string()).unwrap_or_default()).await
+    }
+
+    /// The same with a body as it is.
+    pub(crate) async fn open_raw(&self, method: Method, path: &str, body: String) -> toolyard_net::Response {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.platform.url));
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
         let request = request.header("content-type", "application/json");
-        let body = body.map(|body| body.to_string()).unwrap_or_default();
         self.platform.http.send(request.body(Full::new(Bytes::from(body))).unwrap()).await.unwrap()
     }
 

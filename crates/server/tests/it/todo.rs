@@ -88,6 +88,28 @@ async fn the_list_is_shown_on_the_glasses() {
 }
 
 #[tokio::test]
+async fn mcp_clients_read_the_list_and_get_the_prompt() {
+    let p = Platform::start().await;
+    let (_todo, _device) = start(&p, None).await;
+    call(&p, "add_todo", json!({ "todo_item": "buy milk" })).await;
+    let ada = p.user("ada");
+    let listed = ada.modern("resources/list", json!({})).await.result();
+    assert_eq!(listed["resources"][0]["uri"], "todo://com.example.todo/list");
+    let read = ada.modern("resources/read", json!({ "uri": "todo://com.example.todo/list" })).await.result();
+    let content =
+        json!({ "uri": "todo://com.example.todo/list", "mimeType": "text/plain", "text": "1. buy milk" });
+    assert_eq!(read["contents"], json!([content]));
+
+    let listed = ada.modern("prompts/list", json!({})).await.result();
+    assert_eq!(listed["prompts"][0]["name"], "com_example_todo__plan_day");
+    assert_eq!(listed["prompts"][0]["arguments"][0]["name"], "day");
+    let plan = json!({ "name": "com_example_todo__plan_day", "arguments": { "day": "monday" } });
+    let plan = ada.modern("prompts/get", plan).await.result();
+    let text = plan["messages"][0]["content"]["text"].as_str().unwrap();
+    assert_eq!(text, "Make a plan for monday. This is on my to-do list:\n1. buy milk");
+}
+
+#[tokio::test]
 async fn a_call_that_is_not_signed_by_the_platform_is_refused() {
     let p = Platform::start().await;
     let (_todo, _device) = start(&p, None).await;

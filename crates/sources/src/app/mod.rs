@@ -1,6 +1,9 @@
-//! Apps: a call is `POST {publicUrl}/tool`, after the app was woken where it has to run.
+//! Apps: a call is `POST {publicUrl}/tool`, after the app was woken where it has to run. Prompts and resources are asked
+//! for beside it.
 
+mod pass_on;
 mod reply;
+mod request;
 mod target;
 
 use std::sync::Arc;
@@ -8,21 +11,21 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use dashmap::DashMap;
-use http::{HeaderName, HeaderValue, Request, header};
+use http::{Request, header};
 use http_body_util::Full;
 use tokio::time::Instant;
 use toolyard_core::{
     CallContext, Reply, Tool, ToolError,
     catalog::AppHead,
     limits::CallLimits,
-    ports::{Clock, Ready, Secrets, ToolSource, Waker},
+    ports::{Clock, Passed, PassedReply, Ready, Secrets, ToolSource, Waker},
     schema::ValidArguments,
 };
-use toolyard_net::{Guard, HttpClient, NetError, Response, sign_all};
+use toolyard_net::{Guard, HttpClient, NetError, Response};
 use toolyard_protocol::{
     ErrorCode, PackageName,
     app::AppKind,
-    call::{ACCEPT_FROM_APPS, Activation, AppCall, IDEMPOTENCY_KEY, NDJSON, ReplyLine},
+    call::{ACCEPT_FROM_APPS, Activation, AppCall, NDJSON, ReplyLine},
     session::iso_millis,
 };
 
@@ -30,9 +33,6 @@ use self::{reply::Answer, target::Target};
 
 /// Largest answer of an app, in bytes; also of all lines of an answer in lines.
 pub const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
-
-const APP_API_KEY: HeaderName = HeaderName::from_static("x-app-api-key");
-const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// What the app source needs.
 pub struct AppSourceParts {
@@ -86,28 +86,8 @@ impl AppSource {
         let local = tool.definition.name.as_str();
         let call = AppCall::new(local, arguments.raw(), &cx.user, &cx.id, &timestamp, activation);
         let body = serde_json::to_vec(&call).map_err(|error| unsendable(tool, error))?;
-
-        let mut request = Request::post(target.tool.clone());
-        if let Some(headers) = request.headers_mut() {
-            // Room for all of them at once: growing means hashing every name again.
-            headers.reserve(8);
-            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            headers.insert(header::ACCEPT, HeaderValue::from_static(ACCEPT_FROM_APPS));
-            sign_all(&target.keys, headers, now.as_millisecond(), &body);
-            if let Some(key) = &target.legacy_key {
-                headers.insert(APP_API_KEY, key.clone());
-            }
-            // Callers without a key get the call's id: an app can always tell a repetition from a second call.
-            let key = cx.key.as_deref().unwrap_or(cx.id.as_str());
-            headers.insert(
-                IDEMPOTENCY_KEY,
-                HeaderValue::try_from(key).map_err(|error| unsendable(tool, error))?,
-            );
-            if let Ok(trace) = HeaderValue::try_from(cx.trace.to_header().to_string()) {
-                headers.insert(TRACEPARENT, trace);
-            }
-        }
-        request.body(Full::new(body.into())).map_err(|error| unsendable(tool, error))
+        request::post(cx, &target, &target.tool, ACCEPT_FROM_APPS, now, body)
+            .map_err(|error| unsendable(tool, error))
     }
 }
 
@@ -144,6 +124,15 @@ impl ToolSource for AppSource {
             answer.read(&body, is_connected)
         };
         result.map(Reply::Done)
+    }
+
+    async fn pass_on(
+        &self,
+        cx: &CallContext,
+        app: &AppHead,
+        request: &Passed,
+    ) -> Result<PassedReply, ToolError> {
+        self.ask(cx, app, request).await.map(PassedReply::Done)
     }
 }
 

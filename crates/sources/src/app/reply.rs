@@ -64,19 +64,14 @@ impl Answer<'_> {
     }
 
     fn failed(&self, reply: &AppReply<'_>) -> ToolError {
-        let error = reply.error.and_then(|raw| serde_json::from_str::<AppError>(raw.get()).ok());
-        let error = error.or_else(|| {
-            let message = reply.message.as_deref()?.to_owned();
-            Some(AppError { code: String::new(), message })
-        });
-        let Some(error) = error else { return self.http_error() };
+        let Some(error) = error_of(reply) else { return self.http_error() };
         let code = match ErrorCode::from_wire(&error.code) {
             Some(ErrorCode::ToolNotFound | ErrorCode::ToolNotHandled) => return self.not_handled(),
             Some(ErrorCode::HandlerError) => ErrorCode::HandlerError,
             // Whatever else an app says, all that is known is that it failed.
             _ => ErrorCode::ExecutionError,
         };
-        let message: String = error.message.chars().take(MAX_MESSAGE_CHARS).collect();
+        let message = shown(&error.message);
         let message = if message.is_empty() { format!("{} failed.", self.tool.name) } else { message };
         let failed = ToolError::new(code, message);
         if error.code.is_empty() { failed } else { failed.because(format!("the app's code: {}", error.code)) }
@@ -96,6 +91,20 @@ impl Answer<'_> {
         let harmless = self.status.is_server_error() && self.tool.definition.is_harmless();
         ToolError::new(ErrorCode::HttpError, text).retryable_if(harmless)
     }
+}
+
+/// What failed, in either form.
+pub(super) fn error_of(reply: &AppReply<'_>) -> Option<AppError> {
+    let error = reply.error.and_then(|raw| serde_json::from_str::<AppError>(raw.get()).ok());
+    error.or_else(|| {
+        let message = reply.message.as_deref()?.to_owned();
+        Some(AppError { code: String::new(), message })
+    })
+}
+
+/// A message of an app, cut.
+pub(super) fn shown(message: &str) -> String {
+    message.chars().take(MAX_MESSAGE_CHARS).collect()
 }
 
 /// The content of the new form: text, content blocks, or anything structured.

@@ -11,6 +11,10 @@ pub(super) struct Target {
     pub(super) revision: u64,
     /// `{publicUrl}/tool`
     pub(super) tool: Uri,
+    /// `{publicUrl}/prompt`
+    pub(super) prompt: Uri,
+    /// `{publicUrl}/resource`
+    pub(super) resource: Uri,
     /// The hash of the API key, for apps on an older SDK. It is itself a secret, so it travels over https or loopback.
     pub(super) legacy_key: Option<HeaderValue>,
     pub(super) keys: Vec<SigningKey>,
@@ -34,7 +38,14 @@ impl Target {
         let legacy_key = record.details.legacy && is_private_way(url.uri());
         let legacy_key =
             legacy_key.then(|| HeaderValue::try_from(hex::encode(known.key_hash)).ok()).flatten();
-        Ok(Self { revision: app.revision, tool: url.join("tool"), legacy_key, keys })
+        Ok(Self {
+            revision: app.revision,
+            tool: url.join("tool"),
+            prompt: url.join("prompt"),
+            resource: url.join("resource"),
+            legacy_key,
+            keys,
+        })
     }
 }
 

@@ -139,7 +139,7 @@ impl UserTokens {
         let client = details.client_id.clone().map(|id| RegisteredClient {
             id,
             secret: details.client_secret.clone().map(Secret::new),
-            issuer: None,
+            issuer: details.issuer.clone(),
         });
         let settings = OAuthSettings { client, scopes: details.scopes.clone(), ..self.setup.settings() };
         let upstream = OAuthUpstream { id: package.as_str().to_owned(), url: url.clone(), settings };
@@ -157,6 +157,11 @@ impl UserTokens {
         }
         self.flows.insert(begun.state.clone(), (user.clone(), package.clone(), later(2 * LINK_S)));
         self.links.insert((package.clone(), user.clone()), (begun.clone(), later(LINK_S)));
+    }
+
+    /// Links that were given for a package lead to what it was then.
+    pub(super) fn forget_links(&self, package: &PackageName) {
+        self.links.retain(|(of, _), _| of != package);
     }
 
     fn recent(&self, package: &PackageName, user: &UserId) -> Option<Authorized> {
@@ -217,11 +222,14 @@ impl UpstreamSource {
         Ok(package)
     }
 
-    /// Forgets a user's tokens.
+    /// Forgets a user's tokens, and everything else that is the user's alone.
     pub async fn forget_user(&self, package: &PackageName, user: &UserId) -> Result<(), AuthorizeError> {
         self.parts.tokens.set_token(package, user, None).await?;
         self.tokens.links.remove(&(package.clone(), user.clone()));
+        self.watched.forget(package, Some(user));
         self.connections.forget(package, Some(user));
+        // What the catalog has loaded for this user alone.
+        self.parts.signals.publish(Change::App(package.clone()));
         Ok(())
     }
 
@@ -234,6 +242,8 @@ impl UpstreamSource {
                 let text = format!("{} Open this link to give it: {}", error.for_model, begun.link);
                 ToolError { for_model: text, ..error }
             }
+            // Nobody's to give but the operator's.
+            Err(AuthorizeError::NotWanted) => errors::not_let_in(app.package()),
             Err(why) => error.because(why),
         }
     }

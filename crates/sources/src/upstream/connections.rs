@@ -28,7 +28,7 @@ use super::{
     spec::{self, BadSpec},
 };
 
-/// Which connection.
+/// Which connection. Without `declared` it is one that tells of changes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) package: PackageName,
@@ -67,12 +67,21 @@ pub(super) enum NoConnection {
     TooMany(usize),
 }
 
+impl Key {
+    /// The connection that tells of changes: everybody's, or this user's where the upstream knows its users.
+    pub(super) fn base(package: &PackageName, record: &UpstreamRecord, user: Option<&UserId>) -> Self {
+        let knows_users = record.details.auth == UpstreamAuth::OAuth || record.details.per_user;
+        Self { package: package.clone(), user: user.filter(|_| knows_users).cloned(), declared: None }
+    }
+}
+
 impl Connections {
     pub(super) fn new() -> Self {
         Self { slots: DashMap::new(), started: Instant::now() }
     }
 
-    fn now_s(&self) -> u64 {
+    /// Seconds since the start: what idleness is measured in.
+    pub(super) fn now_s(&self) -> u64 {
         self.started.elapsed().as_secs()
     }
 
@@ -83,13 +92,20 @@ impl Connections {
         (self.slots.len() < most).then(|| self.slots.entry(key.clone()).or_default().clone())
     }
 
-    /// Closes connections that nobody used for so long, and those of packages that are gone.
-    pub(super) fn close_idle(&self, idle_s: u64, keep: impl Fn(&Key) -> bool) {
+    /// Closes connections that nobody used for so long and nobody needs otherwise.
+    pub(super) fn close_idle(&self, idle_s: u64, needed: impl Fn(&Key) -> bool) {
         let before = self.now_s().saturating_sub(idle_s);
         // Dropping a client ends its connection in the background.
         self.slots.retain(|key, slot| {
-            keep(key) && (slot.used.load(Ordering::Relaxed) >= before || Arc::strong_count(slot) > 1)
+            needed(key) || slot.used.load(Ordering::Relaxed) >= before || Arc::strong_count(slot) > 1
         });
+    }
+
+    /// The open connection, where there is one and nobody is just making another.
+    pub(super) fn now_open(&self, key: &Key) -> Option<Client> {
+        let slot = self.slots.get(key)?.clone();
+        let open = slot.open.try_lock().ok()?;
+        open.as_ref().map(|open| open.client.clone())
     }
 
     /// Forgets all connections of a package: they end in the background.
@@ -122,18 +138,17 @@ impl UpstreamSource {
         self.open(&key, record, Era::Handshake, capabilities, Watch::nothing()).await
     }
 
-    /// The connection that tells of changes: everybody's, or this user's where the upstream knows its users.
+    /// The connection that tells of changes, see [`Key::base`]. What was watched on the one before it is watched again.
     pub(super) async fn base(
         &self,
         package: &PackageName,
         record: &UpstreamRecord,
         user: Option<&UserId>,
     ) -> Result<Client, NoConnection> {
-        let knows_users = record.details.auth == UpstreamAuth::OAuth || record.details.per_user;
-        let key =
-            Key { package: package.clone(), user: user.filter(|_| knows_users).cloned(), declared: None };
+        let key = Key::base(package, record, user);
         let nothing = to_raw(&serde_json::Map::new());
-        self.open(&key, record, Era::Either, nothing, Watch::default()).await
+        let watch = Watch { uris: self.watched.uris(&key), ..Watch::default() };
+        self.open(&key, record, Era::Either, nothing, watch).await
     }
 
     async fn open(
@@ -163,9 +178,10 @@ impl UpstreamSource {
             era,
             watch,
             limits: Limits { connect: settings.connect, request: settings.list, ..Limits::default() },
-            ..Options::new(self.parts.tasks.clone(), self.parts.stopping.clone())
+            ..Options::new(self.parts.tasks.clone(), self.over.clone())
         };
         let client = Client::connect(transport, options).await?;
+        self.hear(key, &client);
         *open = Some(Open { client: client.clone(), made_from: record.clone() });
         Ok(client)
     }

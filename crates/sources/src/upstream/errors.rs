@@ -34,6 +34,13 @@ pub(super) fn wants_authorization(package: &PackageName) -> ToolError {
     ToolError::new(ErrorCode::Denied, text)
 }
 
+/// It does not take the credentials that the operator gave.
+pub(super) fn not_let_in(package: &PackageName) -> ToolError {
+    let text =
+        format!("{package} does not let this server in; its operator has to give it other credentials.");
+    ToolError::new(ErrorCode::AppNotAvailable, text)
+}
+
 /// Not an upstream at all: a fault of ours.
 pub(super) fn not_one(package: &PackageName) -> ToolError {
     ToolError::new(ErrorCode::AppNotAvailable, format!("{package} is not an upstream."))
@@ -108,10 +115,11 @@ pub(super) fn is_its_fault(error: &ClientError) -> bool {
         | ClientError::PerhapsSent(_)
         | ClientError::Timeout(_)
         | ClientError::Closed(_)
-        | ClientError::Malformed(_)
         | ClientError::NoCommonRevision { .. } => true,
         ClientError::Status { status, .. } => status.is_server_error(),
-        ClientError::Rpc(_)
+        // It answers, and nobody waits: other tools may do better.
+        ClientError::Malformed(_)
+        | ClientError::Rpc(_)
         | ClientError::AuthorizationNeeded { .. }
         | ClientError::Credentials(_)
         | ClientError::Invalid(_) => false,

@@ -175,6 +175,7 @@ impl UpstreamSource {
         package: &PackageName,
         mut ongoing: Ongoing,
     ) -> Result<Driven, ClientError> {
+        let began = Instant::now();
         let answer = loop {
             tokio::select! {
                 biased;
@@ -193,6 +194,8 @@ impl UpstreamSource {
                     None => {}
                 },
                 answer = &mut ongoing.request => break answer,
+                // One that may be held open has more time than its caller, who waits no longer.
+                () = tokio::time::sleep_until(cx.deadline) => break Err(ClientError::Timeout(began.elapsed())),
             }
         };
         while let Ok(progress) = ongoing.progress.try_recv() {

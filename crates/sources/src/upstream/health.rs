@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::time::Instant;
 use toolyard_core::ToolError;
 use toolyard_protocol::{
     ErrorCode, PackageName,
+    session::iso_millis,
     upstream::{UpstreamState, UpstreamStatus},
 };
 
@@ -22,11 +24,20 @@ pub(super) struct Health {
     pub(super) state: UpstreamState,
     pub(super) problem: Option<String>,
     pub(super) revision: Option<&'static str>,
+    /// When the lists for everybody were read last, by this process.
+    pub(super) listed_at: Option<Timestamp>,
 }
 
 impl Default for Health {
     fn default() -> Self {
-        Self { failures: 0, not_before: None, state: UpstreamState::Unknown, problem: None, revision: None }
+        Self {
+            failures: 0,
+            not_before: None,
+            state: UpstreamState::Unknown,
+            problem: None,
+            revision: None,
+            listed_at: None,
+        }
     }
 }
 
@@ -84,7 +95,7 @@ impl Health {
         UpstreamStatus {
             state: self.state,
             problem: self.problem.clone(),
-            listed_at: None,
+            listed_at: self.listed_at.map(iso_millis),
             revision: self.revision.map(str::to_owned),
             tools: 0,
             prompts: 0,
@@ -95,7 +106,8 @@ impl Health {
     }
 }
 
-fn pause(doublings: u32) -> Duration {
+/// A wait that grows with every failure.
+pub(super) fn pause(doublings: u32) -> Duration {
     PAUSE.0.saturating_mul(2_u32.saturating_pow(doublings.min(16))).min(PAUSE.1)
 }
 

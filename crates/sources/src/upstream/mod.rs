@@ -5,6 +5,7 @@
 //! | how one is reached, and its secrets | [`spec`] |
 //! | its connections | [`connections`] |
 //! | its lists, kept up to date | [`sync`] |
+//! | what one user's connection tells, resources that are watched | [`hear`], [`watched`] |
 //! | one request, with everything that is said meanwhile | [`exchange`] |
 //! | whether it answers | [`health`] |
 //! | users who have to say yes first | [`authorize`] |
@@ -14,12 +15,17 @@ mod connections;
 mod errors;
 mod exchange;
 mod health;
+mod hear;
 mod held;
 mod links;
 mod spec;
 mod sync;
+mod watched;
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use dashmap::DashMap;
@@ -35,10 +41,10 @@ use toolyard_core::{
     },
     schema::ValidArguments,
 };
-use toolyard_mcp_client::{ClientError, Watch};
+use toolyard_mcp_client::ClientError;
 use toolyard_net::{Guard, HttpClient};
 use toolyard_protocol::{
-    ErrorCode, PackageName,
+    ErrorCode, PackageName, UserId,
     call::Activation,
     mcp::method,
     raw::{RawFields, to_raw},
@@ -50,18 +56,16 @@ pub use toolyard_mcp_client::oauth::Callback;
 
 use self::{
     authorize::UserTokens,
-    connections::{Connections, NoConnection},
+    connections::{Connections, Key, NoConnection},
     exchange::{Got, Wanted},
     health::Health,
     held::HeldRequests,
+    watched::{MAX_WATCHED, TooMany, Watched},
 };
 pub use self::{
     authorize::{AuthorizeError, Authorized, OAuthSetup},
     spec::{BadSpec, Environment, HIDDEN, seal},
 };
-
-/// Most resources of one upstream that are watched for callers.
-const MAX_WATCHED: usize = 1_000;
 
 /// Every bound of upstreams.
 #[derive(Debug, Clone)]
@@ -132,12 +136,16 @@ pub struct UpstreamParts {
 
 /// The source.
 pub struct UpstreamSource {
+    /// For tasks that hear connections and must not keep the source alive.
+    me: Weak<Self>,
     parts: UpstreamParts,
+    /// Ends the connections: later than `stopping`, because calls under way need them.
+    over: CancellationToken,
     connections: Connections,
     held: HeldRequests,
     health: DashMap<PackageName, Health>,
     followed: DashMap<PackageName, Arc<Notify>>,
-    watched: DashMap<PackageName, BTreeSet<String>>,
+    watched: Watched,
     tokens: UserTokens,
 }
 
@@ -146,13 +154,15 @@ impl UpstreamSource {
     pub fn new(parts: UpstreamParts) -> Arc<Self> {
         let held = HeldRequests::new(parts.settings.held, parts.settings.max_held);
         let tokens = UserTokens::new(&parts);
-        Arc::new(Self {
+        Arc::new_cyclic(|me| Self {
+            me: me.clone(),
             parts,
+            over: CancellationToken::new(),
             connections: Connections::new(),
             held,
             health: DashMap::new(),
             followed: DashMap::new(),
-            watched: DashMap::new(),
+            watched: Watched::default(),
             tokens,
         })
     }
@@ -168,10 +178,7 @@ impl UpstreamSource {
         details: UpstreamDetails,
         before: Option<&UpstreamRecord>,
     ) -> Result<UpstreamDetails, BadSpec> {
-        match before {
-            Some(before) => spec::kept(details, before, &*self.parts.secrets),
-            None => Ok(details),
-        }
+        spec::kept(details, before, &*self.parts.secrets)
     }
 
     /// Who this server is, for authorization servers.
@@ -179,11 +186,22 @@ impl UpstreamSource {
         self.parts.oauth.client_metadata()
     }
 
-    /// Closes what nobody uses. Called now and then.
-    pub fn tidy(&self) {
+    /// Closes what nobody uses. Called now and then, with whoever could hear of a change now.
+    pub fn tidy(&self, listens: impl Fn(&UserId) -> bool) {
         self.held.end_late();
-        let idle = self.parts.settings.idle.as_secs();
-        self.connections.close_idle(idle, |key| self.followed.contains_key(&key.package));
+        let (idle, now) = (self.parts.settings.idle.as_secs(), self.connections.now_s());
+        for key in self.watched.drop_unheard(now, idle, listens) {
+            self.watch_again(&key);
+        }
+        self.connections.close_idle(idle, |key| {
+            let for_all = key.user.is_none() && self.followed.contains_key(&key.package);
+            for_all || (key.declared.is_none() && self.watched.any(key))
+        });
+    }
+
+    /// Ends all connections. Called when the last call is over.
+    pub fn close(&self) {
+        self.over.cancel();
     }
 
     fn health(&self, package: &PackageName) -> Health {
@@ -198,6 +216,10 @@ impl UpstreamSource {
     fn no_connection(&self, package: &PackageName, error: &NoConnection) {
         self.health_mut(package, |health| match error {
             NoConnection::Client(ClientError::AuthorizationNeeded { .. }) => health.wants_authorization(),
+            // One user's, or ours: nobody else has to wait for that.
+            NoConnection::Client(ClientError::Credentials(_)) | NoConnection::TooMany(_) => {
+                tracing::warn!(%package, %error, "no connection to an upstream");
+            }
             error => {
                 tracing::warn!(%package, %error, "an upstream cannot be reached");
                 health.failed(error.to_string());
@@ -205,22 +227,19 @@ impl UpstreamSource {
         });
     }
 
-    /// Watches a resource for callers, as long as the connection for everybody lives.
+    /// Watches a resource for a user, as long as the user listens now and then.
     async fn watch(&self, cx: &CallContext, app: &AppHead, uri: &str) -> Result<(), ToolError> {
         let package = app.package();
         let record = app.record.upstream().ok_or_else(|| errors::not_one(package))?;
-        let uris = {
-            let mut watched = self.watched.entry(package.clone()).or_default();
-            if watched.len() >= MAX_WATCHED && !watched.contains(uri) {
-                let text = format!("{MAX_WATCHED} resources of {package} are watched already.");
-                return Err(ToolError::new(ErrorCode::Overloaded, text));
-            }
-            watched.insert(uri.to_owned());
-            watched.clone()
-        };
+        let key = Key::base(package, record, Some(&cx.user));
+        let wanted = self.watched.want(&key, uri, &cx.user, self.connections.now_s());
+        wanted.map_err(|TooMany| {
+            let text = format!("{MAX_WATCHED} resources of {package} are watched already.");
+            ToolError::new(ErrorCode::Overloaded, text)
+        })?;
         let base = self.base(package, record, Some(&cx.user)).await;
-        let base = base.map_err(|error| errors::unreachable(package, &error))?;
-        base.watch(Watch { uris, ..Watch::default() });
+        base.map_err(|error| errors::unreachable(package, &error))?;
+        self.watch_again(&key);
         Ok(())
     }
 }

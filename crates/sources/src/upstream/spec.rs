@@ -48,11 +48,14 @@ pub fn seal(mut details: UpstreamDetails, secrets: &dyn Secrets) -> (UpstreamDet
 /// Puts the values that were sealed before in the place of the words that stand for them.
 pub(super) fn kept(
     mut details: UpstreamDetails,
-    before: &UpstreamRecord,
+    before: Option<&UpstreamRecord>,
     secrets: &dyn Secrets,
 ) -> Result<UpstreamDetails, BadSpec> {
-    let values = secrets.open(&before.sealed).map_err(|error| BadSpec(error.to_string()))?;
-    let values: SecretValues = serde_json::from_str(&values).map_err(|error| BadSpec(error.to_string()))?;
+    let values = match before {
+        // What is replaced altogether need not be opened: so one whose seal is lost can be mended.
+        Some(before) if hides(&details) => opened_values(before, secrets)?,
+        _ => SecretValues::default(),
+    };
     let restore = |now: &mut BTreeMap<String, String>, then: &BTreeMap<String, String>| {
         for (name, value) in now.iter_mut().filter(|(_, value)| *value == HIDDEN) {
             if let Some(kept) = then.get(name) {
@@ -63,9 +66,23 @@ pub(super) fn kept(
     restore(&mut details.headers, &values.headers);
     restore(&mut details.env, &values.env);
     if details.client_secret.as_deref() == Some(HIDDEN) {
-        details.client_secret = values.client_secret;
+        details.client_secret = values.client_secret.or(details.client_secret);
+    }
+    if hides(&details) {
+        return Err(BadSpec(format!("`{HIDDEN}` stands for a value that is not there; give the value")));
     }
     Ok(details)
+}
+
+/// Whether a value only stands for another one.
+fn hides(details: &UpstreamDetails) -> bool {
+    let mut all = details.headers.values().chain(details.env.values()).chain(&details.client_secret);
+    all.any(|value| value == HIDDEN)
+}
+
+fn opened_values(record: &UpstreamRecord, secrets: &dyn Secrets) -> Result<SecretValues, BadSpec> {
+    let values = secrets.open(&record.sealed).map_err(|error| BadSpec(error.to_string()))?;
+    serde_json::from_str(&values).map_err(|error| BadSpec(error.to_string()))
 }
 
 /// Why an upstream cannot be reached as it is described.
@@ -80,8 +97,7 @@ pub(super) fn opened(
     environment: &Environment,
 ) -> Result<UpstreamDetails, BadSpec> {
     let mut details = record.details.clone();
-    let values = secrets.open(&record.sealed).map_err(|error| BadSpec(error.to_string()))?;
-    let values: SecretValues = serde_json::from_str(&values).map_err(|error| BadSpec(error.to_string()))?;
+    let values = opened_values(record, secrets)?;
     details.headers.extend(values.headers);
     details.env.extend(values.env);
     details.client_secret = values.client_secret.or(details.client_secret);
@@ -200,9 +216,22 @@ mod tests {
         let before = record(r#"{"url":"u","headers":{"a":"one","b":"two"},"clientSecret":"c"}"#);
         let mut details = before.details.clone();
         details.headers.insert("b".to_owned(), "new".to_owned());
-        let kept = kept(details, &before, &Open).unwrap();
+        let kept = kept(details, Some(&before), &Open).unwrap();
         assert_eq!((kept.headers["a"].as_str(), kept.headers["b"].as_str()), ("one", "new"));
         assert_eq!(kept.client_secret.as_deref(), Some("c"));
+    }
+
+    #[test]
+    fn a_word_that_stands_for_nothing_is_no_secret() {
+        let before = record(r#"{"url":"u","headers":{"a":"one"}}"#);
+        let mut details = before.details.clone();
+        details.headers.insert("b".to_owned(), HIDDEN.to_owned());
+        assert!(kept(details.clone(), Some(&before), &Open).is_err());
+        assert!(kept(details.clone(), None, &Open).is_err());
+        details.headers.remove("b");
+        details.headers.insert("a".to_owned(), "new".to_owned());
+        let lost = UpstreamRecord { sealed: vec![0xff], ..before };
+        assert_eq!(kept(details, Some(&lost), &Open).unwrap().headers["a"], "new", "a lost seal is no trap");
     }
 
     #[test]

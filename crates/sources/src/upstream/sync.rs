@@ -1,16 +1,20 @@
 //! Keeps the lists of upstreams up to date: reads them when an upstream comes up, when it says that they changed, and now
 //! and then; and keeps the last good ones while it does not answer.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
+use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use tokio::{sync::Notify, time::Instant};
 use toolyard_core::ports::{Change, Offer, StoredOffer, UpstreamRecord};
-use toolyard_mcp_client::{Client, ClientError, ListKind, ServerEvent};
+use toolyard_mcp_client::{Client, ClientError, CloseReason, ListKind, ServerEvent, ServerEvents};
 use toolyard_protocol::{PackageName, UserId, mcp::RpcError, raw::to_raw, upstream::UpstreamAuth};
 
-use super::{UpstreamSource, connections::NoConnection};
+use super::{
+    UpstreamSource,
+    connections::{Key, NoConnection},
+};
 
 /// How long a change waits for more of them before the lists are read again.
 const SETTLE: std::time::Duration = std::time::Duration::from_millis(50);
@@ -26,30 +30,40 @@ impl UpstreamSource {
         Ok(count)
     }
 
-    /// An upstream was added or changed: look at it now.
+    /// An upstream was added, changed or removed: look at it now.
     pub fn changed(self: &Arc<Self>, package: &PackageName) {
         self.health.remove(package);
+        self.tokens.forget_links(package);
+        // What is under way ends as it began; nothing new goes the old way.
+        self.connections.forget(package, None);
         self.follow(package.clone());
-        self.look_again(package);
     }
 
-    /// Follows an upstream until it is removed. Safe to call again.
+    /// Follows an upstream until it is removed; looks again where it is followed already.
     fn follow(self: &Arc<Self>, package: PackageName) {
         let mut fresh = false;
         let poke = self.followed.entry(package.clone()).or_insert_with(|| {
             fresh = true;
             Arc::new(Notify::new())
         });
-        if fresh {
-            let (source, poke, stopping) = (self.clone(), poke.clone(), self.parts.stopping.clone());
-            self.parts.tasks.spawn(async move {
+        if !fresh {
+            // While the entry is held, so that it cannot go just now: see below.
+            return poke.notify_one();
+        }
+        let (source, poke, stopping) = (self.clone(), poke.clone(), self.parts.stopping.clone());
+        self.parts.tasks.spawn(async move {
+            loop {
                 tokio::select! {
                     () = source.keep_up(&package, &poke) => {}
-                    () = stopping.cancelled() => {}
+                    () = stopping.cancelled() => return,
                 }
-                source.followed.remove(&package);
-            });
-        }
+                // Whoever came while it ended is not forgotten.
+                let nobody = |_: &PackageName, poke: &Arc<Notify>| poke.notified().now_or_never().is_none();
+                if source.followed.remove_if(&package, nobody).is_some() {
+                    return;
+                }
+            }
+        });
     }
 
     /// Reads the lists again soon.
@@ -61,13 +75,13 @@ impl UpstreamSource {
 
     /// The life of one upstream: until it is gone.
     async fn keep_up(&self, package: &PackageName, poke: &Notify) {
+        let mut was_up = false;
         loop {
             let record = match self.parts.apps.find(package).await {
-                Ok(Some(app)) => match app.upstream() {
+                Ok(app) => match app.as_ref().and_then(|app| app.upstream()) {
                     Some(upstream) if !upstream.disabled => upstream.clone(),
-                    _ => return self.connections.forget(package, None),
+                    _ => return self.gone(package),
                 },
-                Ok(None) => return self.connections.forget(package, None),
                 Err(error) => {
                     tracing::error!(%error, %package, "the store failed; trying again");
                     tokio::time::sleep(self.health(package).retry_in()).await;
@@ -76,6 +90,9 @@ impl UpstreamSource {
             };
             match self.base(package, &record, None).await {
                 Ok(client) => {
+                    if std::mem::replace(&mut was_up, true) {
+                        self.assume_updated(&Key::base(package, &record, None));
+                    }
                     let again = self.while_up(package, &record, &client, poke).await;
                     if let Err(error) = again {
                         self.no_connection(package, &NoConnection::Client(error));
@@ -88,6 +105,13 @@ impl UpstreamSource {
                 }
             }
         }
+    }
+
+    /// Nothing is left of an upstream that is gone.
+    fn gone(&self, package: &PackageName) {
+        self.watched.forget(package, None);
+        self.connections.forget(package, None);
+        self.health.remove(package);
     }
 
     /// Reads the lists, and again whenever that is worth it. Returns when the connection has to be made anew.
@@ -107,26 +131,21 @@ impl UpstreamSource {
             loop {
                 tokio::select! {
                     event = events.next() => match event {
-                        Some(ServerEvent::ResourceUpdated(uri)) => {
-                            self.parts.signals.publish(Change::Resource {
-                                package: package.clone(),
-                                user: None,
-                                uri: uri.into(),
-                            });
-                        }
-                        Some(ServerEvent::Closed(reason)) => return Err(ClientError::Closed(reason)),
+                        Some(ServerEvent::ResourceUpdated(uri)) => self.updated(package, None, &uri),
+                        Some(ServerEvent::Closed(reason)) => return ended(reason),
                         None => return Ok(()),
                         Some(_) => {
-                            tokio::time::sleep(SETTLE).await;
+                            let Settled { updated, closed } = settle(&mut events).await;
+                            updated.iter().for_each(|uri| self.updated(package, None, uri));
+                            if let Some(reason) = closed {
+                                return ended(reason);
+                            }
                             break;
                         }
                     },
                     () = poke.notified() => {
-                        // The record may be another one by now.
-                        let same = self.parts.apps.find(package).await.is_ok_and(|app| {
-                            app.as_ref().and_then(|app| app.upstream()) == Some(record)
-                        });
-                        if !same {
+                        // The record may be another one by now, or the connection was given up.
+                        if client.is_closed() || self.current(package).await.as_ref() != Some(record) {
                             return Ok(());
                         }
                         break;
@@ -139,6 +158,9 @@ impl UpstreamSource {
 
     /// Asks an upstream now, within the bounds of a connection and its lists.
     pub async fn refresh(&self, package: &PackageName, record: &UpstreamRecord) {
+        if record.disabled {
+            return;
+        }
         let read = async {
             let client = self.base(package, record, None).await?;
             self.health_mut(package, |health| health.revision = Some(client.revision().as_str()));
@@ -230,7 +252,12 @@ impl UpstreamSource {
         let (at, changed): (Timestamp, bool) =
             (self.parts.clock.now(), last.is_none_or(|last| last.hash != hash));
         let stored = StoredOffer { offer, hash, at };
-        match self.parts.offers.keep_offer(package, user, stored).await {
+        let kept = self.parts.offers.keep_offer(package, user, stored).await;
+        if user.is_none() && matches!(kept, Ok(true)) {
+            // The catalog reads an offer only when it is another one.
+            self.health_mut(package, |health| health.listed_at = Some(at));
+        }
+        match kept {
             Ok(true) if changed => {
                 tracing::info!(%package, "its lists are others than before");
                 self.parts.signals.publish(Change::App(package.clone()));
@@ -238,6 +265,37 @@ impl UpstreamSource {
             Ok(_) => {}
             Err(error) => tracing::error!(%error, %package, "its lists could not be kept"),
         }
+    }
+}
+
+/// What was told while changes settled.
+#[derive(Default)]
+pub(super) struct Settled {
+    /// Resources that changed.
+    pub(super) updated: BTreeSet<String>,
+    /// The connection ended.
+    pub(super) closed: Option<CloseReason>,
+}
+
+/// Lists change in bursts: waits a moment and takes all that was told meanwhile, so that they are read once.
+pub(super) async fn settle(events: &mut ServerEvents) -> Settled {
+    tokio::time::sleep(SETTLE).await;
+    let mut settled = Settled::default();
+    while let Some(Some(event)) = events.next().now_or_never() {
+        match event {
+            ServerEvent::ResourceUpdated(uri) => drop(settled.updated.insert(uri)),
+            ServerEvent::Closed(reason) => settled.closed = Some(reason),
+            _ => {}
+        }
+    }
+    settled
+}
+
+/// A connection that this side gave up is made anew at once; one that was lost is a failure.
+fn ended(reason: CloseReason) -> Result<(), ClientError> {
+    match reason {
+        CloseReason::Asked => Ok(()),
+        reason @ CloseReason::Lost(_) => Err(ClientError::Closed(reason)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tool definitions: immutable versions and a pointer to the current one, switched in one transaction.
+//! Tool definitions, with prompts and resources beside them: immutable versions and a pointer to the current one, switched in one transaction.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -35,13 +35,14 @@ pub(super) async fn insert_set(
     let latest = latest.bind(package.as_str()).fetch_one(&mut *tx).await.map_err(failed)?;
     let version = latest.unwrap_or(0) + 1;
     sqlx::query(
-        "INSERT INTO tool_sets (package, version, hash, tools, tool_count, created_by, created_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO tool_sets (package, version, hash, tools, items, tool_count, created_by, created_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(package.as_str())
     .bind(version)
     .bind(&set.hash)
     .bind(text("tools", &set.tools)?)
+    .bind(text("items", &set.items)?)
     .bind(signed(set.tools.len() as u64))
     .bind(&set.by)
     .bind(at.as_millisecond())
@@ -87,13 +88,14 @@ impl Definitions for SqliteStore {
     }
 
     async fn version(&self, package: &PackageName, version: u64) -> Result<Option<StoredSet>, StoreError> {
-        let sql = "SELECT tools, hash, created_by FROM tool_sets WHERE package = ? AND version = ?";
-        let query =
-            sqlx::query_as::<_, (String, String, String)>(sql).bind(package.as_str()).bind(signed(version));
-        let Some((tools, hash, by)) = query.fetch_optional(&self.read).await.map_err(failed)? else {
+        let sql = "SELECT tools, items, hash, created_by FROM tool_sets WHERE package = ? AND version = ?";
+        let query = sqlx::query_as::<_, (String, String, String, String)>(sql);
+        let query = query.bind(package.as_str()).bind(signed(version));
+        let Some((tools, items, hash, by)) = query.fetch_optional(&self.read).await.map_err(failed)? else {
             return Ok(None);
         };
-        Ok(Some(StoredSet { tools: json::<Vec<Box<RawValue>>>("tools", &tools)?, hash, by }))
+        let tools = json::<Vec<Box<RawValue>>>("tools", &tools)?;
+        Ok(Some(StoredSet { tools, items: json("items", &items)?, hash, by }))
     }
 
     async fn versions(&self, package: &PackageName) -> Result<Vec<VersionInfo>, StoreError> {

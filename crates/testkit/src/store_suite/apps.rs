@@ -1,7 +1,7 @@
 //! Apps and their tools.
 
-use toolyard_core::ports::{AppChange, AppKeys};
-use toolyard_protocol::app::AppDetails;
+use toolyard_core::ports::{AppChange, AppKeys, StoredSet};
+use toolyard_protocol::{app::AppDetails, items::Items};
 
 use super::{Store, at, package, record, set};
 
@@ -65,6 +65,27 @@ pub async fn definitions_are_versions_and_a_pointer(store: &impl Store) {
     assert_eq!((current.tools_version, current.tool_count), (1, 1));
     assert_eq!(store.publish(&app, set(&["z"], "h3"), at(5)).await.unwrap(), Some(3));
     assert_eq!(store.version(&app, 2).await.unwrap().unwrap().hash, "h2");
+}
+
+/// Prompts, resources and templates come back byte by byte, each version with its own.
+pub async fn prompts_and_resources_are_part_of_a_version(store: &impl Store) {
+    let items = |text: &str| serde_json::from_str::<Items>(text).unwrap();
+    let texts = |items: &Items| {
+        items.lists().map(|(_, list)| list.iter().map(|raw| raw.get().to_owned()).collect::<Vec<_>>())
+    };
+    let first =
+        items(r#"{"prompts":[{"name":"p", "x":1.50}],"resources":[{"uri":"t://a"}, {"uri":"t://b"}]}"#);
+    let second = items(r#"{"resourceTemplates":[{"uriTemplate":"t://{id}"}]}"#);
+    let with = |items: &Items, hash: &str| StoredSet { items: items.clone(), ..set(&["x"], hash) };
+
+    let app = package("com.a");
+    assert!(store.create(record("com.a", "ada", Some(with(&first, "h1")))).await.unwrap());
+    assert_eq!(store.publish(&app, with(&second, "h2"), at(1)).await.unwrap(), Some(2));
+    assert_eq!(store.publish(&app, set(&["x"], "h3"), at(2)).await.unwrap(), Some(3));
+    for (version, expected) in [(1, &first), (2, &second), (3, &Items::default())] {
+        let stored = store.version(&app, version).await.unwrap().unwrap();
+        assert_eq!((stored.tools.len(), texts(&stored.items)), (1, texts(expected)), "version {version}");
+    }
 }
 
 /// Registers an app and publishes a set, for tests of what goes on beside it.

@@ -6,7 +6,10 @@ mod ledger;
 mod upstreams;
 mod users;
 
-pub use apps::{apps_are_created_whole_or_not_at_all, definitions_are_versions_and_a_pointer, publish_one};
+pub use apps::{
+    apps_are_created_whole_or_not_at_all, definitions_are_versions_and_a_pointer,
+    prompts_and_resources_are_part_of_a_version, publish_one,
+};
 pub use keys::{keys_bind_one_call, keys_expire};
 pub use ledger::{calls_are_recorded_and_found, queue_some_calls, usage_is_counted};
 pub use upstreams::upstreams_are_packages_and_keep_their_last_offer;
@@ -18,7 +21,7 @@ use toolyard_core::ports::{
     AppData, Apps, CallLog, Definitions, Devices, Installs, Ledger, NewRecord, Offers, Runs, Settings,
     StoredSet, UpstreamTokens, Upstreams,
 };
-use toolyard_protocol::{PackageName, app::AppDetails};
+use toolyard_protocol::{PackageName, app::AppDetails, items::Items};
 
 /// A store that implements every port.
 pub trait Store:
@@ -66,7 +69,12 @@ pub(crate) fn set(names: &[&str], hash: &str) -> StoredSet {
             &serde_json::json!({ "name": name, "inputSchema": { "type": "object" } }),
         )
     };
-    StoredSet { tools: names.iter().map(tool).collect(), hash: hash.to_owned(), by: "dev".to_owned() }
+    StoredSet {
+        tools: names.iter().map(tool).collect(),
+        items: Items::default(),
+        hash: hash.to_owned(),
+        by: "dev".to_owned(),
+    }
 }
 
 pub(crate) fn record(name: &str, owner: &str, tools: Option<StoredSet>) -> NewRecord {

@@ -2,6 +2,7 @@
 
 mod local;
 mod remote;
+mod upstreams;
 
 use clap::Args;
 use serde::Serialize;

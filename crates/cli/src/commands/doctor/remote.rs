@@ -1,4 +1,4 @@
-//! The server, who we are to it, and the apps of the user.
+//! The server, who we are to it, the apps of the user, and the upstreams.
 
 use std::time::Duration;
 
@@ -9,10 +9,13 @@ use jiff::{SignedDuration, Timestamp, fmt::rfc2822};
 use serde::Deserialize;
 use serde_json::Value;
 use toolyard_net::{ClientSettings, HttpClient, NetError, OutsideUrl, UrlRefused};
-use toolyard_protocol::api::{AppSummary, InstallSummary, SessionSummary};
+use toolyard_protocol::{
+    api::{AppSummary, InstallSummary, SessionSummary},
+    upstream,
+};
 use toolyard_server::World;
 
-use super::Check;
+use super::{Check, upstreams};
 use crate::{cli::Context, client::Client, commands::apps::guard_beside, error::CliError};
 
 /// How long one answer may take.
@@ -38,6 +41,7 @@ pub(super) async fn checks(cx: &Context) -> Vec<Check> {
     checks.push(identity(cx, &client).await);
     checks.push(session(cx, &client).await);
     checks.extend(apps(&client).await);
+    checks.extend(upstreams::checks(&client).await);
     checks
 }
 
@@ -143,7 +147,11 @@ async fn apps(client: &Client) -> Vec<Check> {
     }
     let mut checks = Vec::new();
     for install in installs.into_iter().take(MAX_APPS) {
-        checks.push(app(client, &install).await);
+        match upstream::id_of(&install.package_name) {
+            // Upstreams that we may see are told by themselves.
+            id if id != install.package_name.as_str() => checks.extend(upstreams::hidden(client, id).await),
+            _ => checks.push(app(client, &install).await),
+        }
     }
     checks
 }

@@ -13,7 +13,6 @@ use clap::Args;
 use tokio::io::{BufReader, Stdin, stdin};
 
 use self::{
-    connect::{ConnectError, Dialer},
     model::Model,
     session::{End, Session},
 };
@@ -23,6 +22,7 @@ use crate::{
     error::CliError,
     lines::{BoundedLines, Line},
     signals::Signals,
+    socket::DialError,
 };
 
 /// Wait before the first try to come back; each further one takes twice as long, up to the longest.
@@ -82,7 +82,7 @@ pub(crate) async fn run(cx: &Context, args: GlassesArgs) -> Result<Verdict, CliE
         Some(file) => Model::custom(file)?,
         None => Model::Known(args.model),
     };
-    let dialer = Dialer::new(cx)?;
+    let dialer = connect::dialer(cx)?;
     let (mut keyboard, mut signals) = (Keyboard::new(), Signals::new().map_err(CliError::Runtime)?);
     let (mut wait, mut known) = (FIRST_WAIT, false);
     loop {
@@ -102,8 +102,8 @@ pub(crate) async fn run(cx: &Context, args: GlassesArgs) -> Result<Verdict, CliE
                 }
             }
             // Whoever was never let in has named the wrong server or user: trying again does not help.
-            Err(error) if !known || matches!(error, ConnectError::Refused(_)) => {
-                return Err(dialer.told(error));
+            Err(error) if !known || matches!(error, DialError::Refused { .. }) => {
+                return Err(connect::told(&dialer, error));
             }
             Err(error) => cx.output.note(&format!("{error}; trying again in {wait:?}")),
         }

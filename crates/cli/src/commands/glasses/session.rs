@@ -14,8 +14,8 @@ use toolyard_protocol::session::{
     audio::{AudioPlayResponse, DeviceAudioPlayRequest},
 };
 
-use super::{HELP, Keyboard, connect::Socket, model::Model, screen, typed::Typed};
-use crate::{error::CliError, output::Output, signals::Signals, text};
+use super::{HELP, Keyboard, model::Model, screen, typed::Typed};
+use crate::{error::CliError, output::Output, signals::Signals, socket::Socket, text};
 
 /// How often we ask whether the server is there.
 const PING: Duration = Duration::from_secs(5);

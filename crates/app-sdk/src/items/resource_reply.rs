@@ -1,0 +1,98 @@
+//! What a resource's handler gives back.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde::Serialize;
+use serde_json::{Value, value::RawValue};
+use toolyard_protocol::raw::to_raw;
+
+use crate::tool::Failure;
+
+/// The contents of a resource: a text, bytes, or the word that there is no such thing. A [`Value`] becomes JSON, and `None`
+/// is not found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResourceReply {
+    content: Content,
+    mime_type: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Content {
+    Text(String),
+    Bytes(Vec<u8>),
+    NotFound,
+}
+
+impl ResourceReply {
+    /// A text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { content: Content::Text(text.into()), mime_type: None }
+    }
+
+    /// Bytes, such as a picture.
+    pub fn bytes(bytes: impl Into<Vec<u8>>) -> Self {
+        Self { content: Content::Bytes(bytes.into()), mime_type: None }
+    }
+
+    /// There is no such resource, for this user.
+    pub fn not_found() -> Self {
+        Self { content: Content::NotFound, mime_type: None }
+    }
+
+    /// What kind of content it is, where it is another than the definition says.
+    pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
+        self.mime_type = Some(mime_type.into());
+        self
+    }
+
+    /// The body of the answer.
+    pub(super) fn into_contents(self, uri: String, usual: Option<&str>) -> Result<Box<RawValue>, Failure> {
+        let mime_type = self.mime_type.as_deref().or(usual);
+        let (text, blob) = match self.content {
+            Content::Text(text) => (Some(text), None),
+            Content::Bytes(bytes) => (None, Some(STANDARD.encode(bytes))),
+            Content::NotFound => return Err(Failure::not_found(format!("there is no resource {uri}"))),
+        };
+        Ok(to_raw(&Contents { contents: [Written { uri, mime_type, text, blob }] }))
+    }
+}
+
+#[derive(Serialize)]
+struct Contents<'a> {
+    contents: [Written<'a>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Written<'a> {
+    uri: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime_type: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blob: Option<String>,
+}
+
+impl From<String> for ResourceReply {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<&str> for ResourceReply {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<Value> for ResourceReply {
+    fn from(content: Value) -> Self {
+        Self::text(content.to_string()).mime_type("application/json")
+    }
+}
+
+impl<R: Into<ResourceReply>> From<Option<R>> for ResourceReply {
+    fn from(found: Option<R>) -> Self {
+        found.map_or_else(Self::not_found, Into::into)
+    }
+}

@@ -1,0 +1,79 @@
+//! `envFile`: `NAME=value` lines beside a client's file.
+
+use std::{collections::BTreeMap, path::Path};
+
+use super::variables::is_name;
+use crate::input;
+
+/// Largest file, in bytes.
+const MAX_ENV_FILE_BYTES: usize = 64 * 1024;
+
+/// Reads a file; its path counts from the folder of the client's file.
+pub(super) fn read(folder: &Path, path: &str) -> Result<BTreeMap<String, String>, String> {
+    let text = input::file(&folder.join(path), MAX_ENV_FILE_BYTES).map_err(|error| error.to_string())?;
+    parse(&text).map_err(|why| format!("{path}: {why}"))
+}
+
+fn parse(text: &str) -> Result<BTreeMap<String, String>, String> {
+    let lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
+    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    lines.map(|(number, line)| pair(line).map_err(|why| format!("line {number}: {why}"))).collect()
+}
+
+fn pair(line: &str) -> Result<(String, String), String> {
+    let line = line.strip_prefix("export ").unwrap_or(line);
+    let (name, value) = line.split_once('=').ok_or("expected NAME=value")?;
+    let (name, value) = (name.trim(), value.trim());
+    if !is_name(name) {
+        return Err(format!("`{name}` is no name of a variable"));
+    }
+    let quoted = |quote: char| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    let value = match (quoted('"'), quoted('\'')) {
+        (Some(value), _) | (_, Some(value)) => value,
+        // Behind a space, `#` begins a comment.
+        (None, None) => value.split(" #").next().unwrap_or_default().trim_end(),
+    };
+    // The server would read it as the name of a variable of its own.
+    if value.contains("${") {
+        return Err(format!("the value of {name} names another variable; write the value"));
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_become_variables() {
+        let text =
+            "# keys\nA=1\n\nexport B = two words # said\nC=\"# not a comment\"\nD='x=y'\nE=\nF=\"\r\nG=a#b";
+        let expected = [
+            ("A", "1"),
+            ("B", "two words"),
+            ("C", "# not a comment"),
+            ("D", "x=y"),
+            ("E", ""),
+            ("F", "\""),
+            ("G", "a#b"),
+        ];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(parse(text).unwrap(), BTreeMap::from(expected));
+    }
+
+    #[test]
+    fn what_is_no_variable_is_told_with_its_line() {
+        for (text, words) in [
+            ("A=1\nB", "line 2: expected NAME=value"),
+            ("1A=x", "line 1: `1A` is no name"),
+            ("A=${B}", "names another variable"),
+        ] {
+            let refused = parse(text).unwrap_err();
+            assert!(refused.contains(words), "{refused}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        assert!(read(folder.path(), ".env").unwrap_err().contains("cannot read"));
+        std::fs::write(folder.path().join(".env"), "#".repeat(MAX_ENV_FILE_BYTES + 1)).unwrap();
+        assert!(read(folder.path(), ".env").unwrap_err().contains("larger than"));
+    }
+}

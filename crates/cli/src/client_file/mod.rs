@@ -1,0 +1,238 @@
+//! The files in which MCP clients keep their servers: `mcpServers` (Claude, Cursor, Windsurf and most others) and
+//! `servers` (VS Code), as JSON with comments. What comes out is upstreams; one that cannot be taken over does not stop
+//! the others.
+
+mod entry;
+mod env_file;
+mod jsonc;
+mod variables;
+
+use std::{
+    collections::{HashMap, hash_map::Entry as MapEntry},
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Map, Value};
+use toolyard_protocol::{
+    Problem,
+    upstream::{MAX_ID_CHARS, UpstreamDetails, package_of},
+};
+
+use crate::{error::CliError, input};
+
+/// Largest file, in bytes.
+const MAX_CLIENT_FILE_BYTES: usize = 1024 * 1024;
+/// Most servers in a file.
+const MAX_SERVERS: usize = 256;
+
+/// A server of the file.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Entry {
+    /// As the client calls it.
+    pub(crate) name: String,
+    /// What became of it.
+    pub(crate) found: Found,
+}
+
+/// What became of a server.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Found {
+    /// It can be taken over.
+    Upstream(Box<Upstream>),
+    /// The client has it switched off.
+    Disabled,
+    /// It cannot be taken over, and why.
+    Bad(String),
+}
+
+/// A server that can be taken over.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Upstream {
+    /// Its name, folded to what an id may be.
+    pub(crate) id: String,
+    pub(crate) details: UpstreamDetails,
+    /// What is worth knowing.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// Reads a file.
+pub(crate) fn open(path: &Path) -> Result<Vec<Entry>, CliError> {
+    let text = input::file(path, MAX_CLIENT_FILE_BYTES)?;
+    let folder = path.parent().map(PathBuf::from).unwrap_or_default();
+    parse(&text, &folder)
+        .map_err(|problem| CliError::Problems { what: path.display().to_string(), problems: vec![problem] })
+}
+
+fn parse(text: &str, folder: &Path) -> Result<Vec<Entry>, Problem> {
+    let document: Value = serde_json::from_str(&jsonc::to_json(text))
+        .map_err(|error| Problem::new("", format!("not JSON: {error}")))?;
+    let servers = servers_of(&document)?;
+    if servers.len() > MAX_SERVERS {
+        return Err(Problem::new("", format!("{} servers; at most {MAX_SERVERS}", servers.len())));
+    }
+    let mut taken = HashMap::new();
+    let entries = servers
+        .into_iter()
+        .map(|(name, server)| Entry { name: name.clone(), found: found(name, server, folder, &mut taken) });
+    Ok(entries.collect())
+}
+
+/// Every server, wherever the file keeps them. `mcp` is where VS Code's settings have them.
+fn servers_of(document: &Value) -> Result<Vec<(&String, &Value)>, Problem> {
+    let places = [
+        ("mcpServers", document.get("mcpServers")),
+        ("servers", document.get("servers")),
+        ("mcp.servers", document.get("mcp").and_then(|mcp| mcp.get("servers"))),
+    ];
+    let mut found: Vec<&Map<String, Value>> = Vec::new();
+    for (place, servers) in places {
+        match servers {
+            Some(Value::Object(servers)) => found.push(servers),
+            Some(_) => return Err(Problem::new(place, "expected an object: name and server")),
+            None => {}
+        }
+    }
+    if found.is_empty() {
+        let text = "expected an object with `mcpServers` or `servers`, as MCP clients keep it";
+        return Err(Problem::new("", text));
+    }
+    Ok(found.into_iter().flatten().collect())
+}
+
+fn found(name: &str, server: &Value, folder: &Path, taken: &mut HashMap<String, String>) -> Found {
+    if entry::is_disabled(server) {
+        return Found::Disabled;
+    }
+    let Some(id) = folded(name) else {
+        return Found::Bad("its name has none of a-z and 0-9 in it, so no id can be made of it".to_owned());
+    };
+    match entry::read(server, folder) {
+        Err(why) => Found::Bad(why),
+        Ok(entry::Read { mut details, remarks }) => {
+            match taken.entry(id.clone()) {
+                MapEntry::Vacant(place) => drop(place.insert(name.to_owned())),
+                MapEntry::Occupied(other) => {
+                    let other = other.get();
+                    return Found::Bad(format!(
+                        "its id is {id}, and so is that of `{other}`; rename one of them"
+                    ));
+                }
+            }
+            if id != name {
+                details.name = name.to_owned();
+            }
+            Found::Upstream(Box::new(Upstream { id, details, remarks }))
+        }
+    }
+}
+
+/// A name as an id: small letters, digits, `.`, `_` and `-`, beginning with a letter or digit.
+fn folded(name: &str) -> Option<String> {
+    let mut id = String::new();
+    for c in name.chars().map(|c| c.to_ascii_lowercase()) {
+        let fits = c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        let c = if fits { c } else { '-' };
+        let at_start = id.is_empty() && !c.is_ascii_alphanumeric();
+        let again = c == '-' && id.ends_with('-');
+        if !at_start && !again && id.len() < MAX_ID_CHARS {
+            id.push(c);
+        }
+    }
+    let id = id.trim_end_matches(['.', '_', '-']);
+    package_of(id).is_ok().then(|| id.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<Entry>, Problem> {
+        parse(text, Path::new("."))
+    }
+
+    fn told(text: &str) -> Vec<(String, String)> {
+        let told = |entry: Entry| {
+            let found = match entry.found {
+                Found::Upstream(upstream) => upstream.id,
+                Found::Disabled => "off".to_owned(),
+                Found::Bad(why) => format!("bad: {why}"),
+            };
+            (entry.name, found)
+        };
+        read(text).unwrap().into_iter().map(told).collect()
+    }
+
+    #[test]
+    fn servers_are_found_wherever_clients_keep_them() {
+        let server = r#"{"command":"x"}"#;
+        for text in [
+            format!(r#"{{"mcpServers":{{"a":{server}}},"theme":"dark"}}"#),
+            format!(r#"{{"inputs":[],"servers":{{"a":{server},}},}}"#),
+            format!(r#"{{"mcp":{{"servers":{{ /* one */ "a":{server}}}}}}}"#),
+        ] {
+            assert_eq!(told(&text), [("a".to_owned(), "a".to_owned())], "{text}");
+        }
+        let both = format!(r#"{{"mcpServers":{{"a":{server}}},"servers":{{"b":{server}}}}}"#);
+        assert_eq!(told(&both).len(), 2);
+    }
+
+    #[test]
+    fn one_bad_server_does_not_lose_the_others() {
+        let text = r#"{"mcpServers":{
+            "Git Hub": {"command":"x"}, "git/hub": {"command":"y"}, "off": {"disabled":true}, "???": {"command":"x"},
+            "bad": {}, "last": {"url":"https://x"}
+        }}"#;
+        let told = told(text);
+        let found = |name: &str| told.iter().find(|(found, _)| found == name).unwrap().1.as_str();
+        assert_eq!((found("Git Hub"), found("off"), found("last")), ("git-hub", "off", "last"));
+        assert!(found("git/hub").contains("its id is git-hub, and so is that of `Git Hub`"));
+        assert!(found("???").contains("no id can be made") && found("bad").starts_with("bad: "));
+        let names = read(text).unwrap().into_iter().filter_map(|entry| match entry.found {
+            Found::Upstream(upstream) => Some((upstream.id, upstream.details.name)),
+            Found::Disabled | Found::Bad(_) => None,
+        });
+        let names: HashMap<String, String> = names.collect();
+        assert_eq!((names["git-hub"].as_str(), names["last"].as_str()), ("Git Hub", ""));
+    }
+
+    #[test]
+    fn names_are_folded_to_ids() {
+        for (name, id) in [
+            ("github", "github"),
+            ("My Server!", "my-server"),
+            ("io.github.user/thing", "io.github.user-thing"),
+            ("_x", "x"),
+            ("Ärger", "rger"),
+            ("a  -  b", "a-b"),
+        ] {
+            assert_eq!(folded(name).as_deref(), Some(id), "{name}");
+        }
+        assert_eq!(folded(&"x".repeat(100)).unwrap().len(), MAX_ID_CHARS);
+        assert_eq!(folded(&format!("{}-b", "a".repeat(MAX_ID_CHARS - 1))).unwrap().len(), MAX_ID_CHARS - 1);
+        assert_eq!((folded(""), folded("日本")), (None, None));
+    }
+
+    #[test]
+    fn what_is_no_such_file_is_told() {
+        for (text, words) in [
+            ("{", "not JSON"),
+            ("[]", "`mcpServers` or `servers`"),
+            ("{}", "`mcpServers` or `servers`"),
+            (r#"{"mcpServers":[]}"#, "expected an object: name and server"),
+        ] {
+            assert!(read(text).unwrap_err().message.contains(words), "{text}");
+        }
+        let many: Vec<String> = (0..=MAX_SERVERS).map(|n| format!(r#""s{n}":{{"command":"x"}}"#)).collect();
+        let many = format!(r#"{{"servers":{{{}}}}}"#, many.join(","));
+        assert!(read(&many).unwrap_err().message.contains("at most"));
+        assert_eq!(read(r#"{"servers":{}}"#).unwrap(), []);
+    }
+
+    #[test]
+    fn a_file_has_a_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mcp.json");
+        std::fs::write(&path, " ".repeat(MAX_CLIENT_FILE_BYTES + 1)).unwrap();
+        assert!(matches!(open(&path), Err(CliError::TooLarge { .. })));
+    }
+}

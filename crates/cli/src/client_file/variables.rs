@@ -1,0 +1,102 @@
+//! `${…}` in the files of clients, in the words of a Toolyard server.
+
+/// Variables that editors fill in themselves and that look like names of the environment.
+const OF_EDITORS: [&str; 7] = [
+    "cwd",
+    "pathSeparator",
+    "selectedText",
+    "userHome",
+    "workspaceFolder",
+    "workspaceFolderBasename",
+    "workspaceRoot",
+];
+
+/// The text with every `${env:NAME}` as `${NAME}`: the server fills those in from its own environment.
+pub(super) fn for_server(text: &str) -> Result<String, String> {
+    let (mut whole, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once("${") {
+        let (inside, after) = after.split_once('}').ok_or("`${` has no closing `}`")?;
+        whole.push_str(before);
+        whole.push_str("${");
+        whole.push_str(environment(inside)?);
+        whole.push('}');
+        rest = after;
+    }
+    whole.push_str(rest);
+    Ok(whole)
+}
+
+/// The text, if it names no variable: the server fills them in only in headers and in the environment.
+pub(super) fn plain(text: String) -> Result<String, String> {
+    match text.split_once("${") {
+        None => Ok(text),
+        Some((_, after)) => {
+            let inside = after.split('}').next().unwrap_or_default();
+            environment(inside)?;
+            Err(format!(
+                "`${{{inside}}}` is only filled in in `headers` and `env`; write the value here instead"
+            ))
+        }
+    }
+}
+
+/// The name of a variable of the environment.
+fn environment(inside: &str) -> Result<&str, String> {
+    if inside.starts_with("input:") {
+        return Err(format!(
+            "`${{{inside}}}` asks whoever sits at the editor, and a server has nobody to ask; put the value into the \
+             server's environment and write `${{NAME}}`"
+        ));
+    }
+    if inside.contains(":-") {
+        return Err(format!("`${{{inside}}}` has a value to fall back to; write `${{NAME}}` or the value"));
+    }
+    let name = inside.strip_prefix("env:").unwrap_or(inside);
+    let of_editor = name.len() == inside.len() && OF_EDITORS.contains(&name);
+    if of_editor || !is_name(name) {
+        return Err(format!("`${{{inside}}}` is known to an editor only; write the value"));
+    }
+    Ok(name)
+}
+
+pub(super) fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_to_name_the_environment_become_one() {
+        assert_eq!(for_server("Bearer ${env:TOKEN}").unwrap(), "Bearer ${TOKEN}");
+        assert_eq!(for_server("${A}-${env:B_2}-$C").unwrap(), "${A}-${B_2}-$C");
+        assert_eq!(for_server("${env:cwd}").unwrap(), "${cwd}");
+        assert_eq!(for_server("no {} $x").unwrap(), "no {} $x");
+    }
+
+    #[test]
+    fn what_only_an_editor_knows_is_refused() {
+        for (text, words) in [
+            ("${input:key}", "nobody to ask"),
+            ("${KEY:-none}", "fall back"),
+            ("${workspaceFolder}/x", "editor only"),
+            ("${userHome}", "editor only"),
+            ("${file:/etc/x}", "editor only"),
+            ("${/}", "editor only"),
+            ("${}", "editor only"),
+            ("${A", "closing"),
+        ] {
+            let refused = for_server(text).unwrap_err();
+            assert!(refused.contains(words), "{text}: {refused}");
+        }
+    }
+
+    #[test]
+    fn other_places_take_no_variables() {
+        assert_eq!(plain("$HOME {x}".to_owned()).unwrap(), "$HOME {x}");
+        assert!(plain("${env:HOME}/x".to_owned()).unwrap_err().contains("write the value here"));
+        assert!(plain("${input:x}".to_owned()).unwrap_err().contains("nobody to ask"));
+    }
+}

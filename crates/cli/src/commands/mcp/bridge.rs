@@ -1,0 +1,456 @@
+//! Carries messages between a client and a server, and comes back when the connection is lost.
+
+use std::{collections::VecDeque, future::Future, time::Duration};
+
+use futures_util::{
+    SinkExt as _, StreamExt as _,
+    stream::{SplitSink, SplitStream},
+};
+use tokio::{
+    io::{AsyncBufRead, AsyncRead, AsyncWrite},
+    sync::mpsc,
+    time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout},
+};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{Error as SocketError, Message},
+};
+use toolyard_protocol::mcp::{RpcError, message};
+
+use super::{
+    patience::Patience,
+    talk::{Step, Talk},
+};
+use crate::{
+    error::CliError,
+    lines::{BoundedLines, Line},
+    output::Output,
+    text,
+};
+
+/// Messages that wait for the socket.
+const QUEUE: usize = 64;
+/// How often we ask whether the server is there.
+const PING: Duration = Duration::from_secs(10);
+/// Without a word for this long, the server is gone.
+const SILENCE: Duration = Duration::from_secs(35);
+/// How long one message may take to go out.
+const WRITE: Duration = Duration::from_secs(10);
+/// How long a goodbye may take.
+const GOODBYE: Duration = Duration::from_secs(2);
+/// How long answers are waited for once the client has said its last word.
+const LAST_ANSWERS: Duration = Duration::from_secs(60);
+
+/// Why there is no connection.
+pub(super) enum NoConnection {
+    /// It may be there later.
+    NotNow(CliError),
+    /// It will not.
+    Never(CliError),
+}
+
+/// Where the server is.
+pub(super) trait Connect {
+    /// What a connection runs over.
+    type Stream: AsyncRead + AsyncWrite + Unpin;
+    /// One try.
+    fn dial(&self) -> impl Future<Output = Result<WebSocketStream<Self::Stream>, NoConnection>>;
+}
+
+/// A client on one side.
+pub(super) struct Bridge<R> {
+    lines: BoundedLines<R>,
+    limit: usize,
+    out: mpsc::Sender<String>,
+    output: Output,
+    talk: Talk,
+    /// What the client said while there was no connection.
+    waiting: VecDeque<String>,
+    /// When the client said its last word.
+    ended: Option<Instant>,
+}
+
+/// How a connection ended.
+enum End {
+    /// Nothing is left to be said.
+    Over,
+    /// It broke.
+    Lost(String),
+}
+
+impl<R: AsyncBufRead + Unpin> Bridge<R> {
+    /// A client whose messages are one line each, of at most so many bytes; what it is to hear goes to `out`.
+    pub(super) fn new(from: R, limit: usize, out: mpsc::Sender<String>, output: Output) -> Self {
+        Self {
+            lines: BoundedLines::new(from, limit),
+            limit,
+            out,
+            output,
+            talk: Talk::default(),
+            waiting: VecDeque::new(),
+            ended: None,
+        }
+    }
+
+    /// Runs until the client has said its last word and has heard the answers, or the server is gone for good.
+    pub(super) async fn run<C: Connect>(mut self, server: &C) -> Result<(), CliError> {
+        let mut socket = match server.dial().await {
+            Ok(socket) => socket,
+            // Whoever was never let in has named the wrong server or user: trying again does not help.
+            Err(NoConnection::NotNow(error) | NoConnection::Never(error)) => return Err(error),
+        };
+        let mut patience = Patience::default();
+        loop {
+            let since = Instant::now();
+            let why = match self.carry(socket).await {
+                End::Over => return Ok(()),
+                End::Lost(why) => text::line(&why),
+            };
+            patience.connection_lasted(since.elapsed());
+            if patience.is_over() {
+                self.give_up().await;
+                return Err(CliError::ConnectionLost(why));
+            }
+            self.output.note(&format!("the connection was lost ({why}); trying again"));
+            for message in self.talk.lost() {
+                self.say(message).await;
+            }
+            match self.come_back(server, &mut patience).await? {
+                Some(again) => socket = again,
+                None => return Ok(()),
+            }
+            self.output.note("the connection is back");
+            for message in self.talk.missed() {
+                self.say(message).await;
+            }
+        }
+    }
+
+    /// One connection, from its first message to its last.
+    async fn carry<S: AsyncRead + AsyncWrite + Unpin>(&mut self, socket: WebSocketStream<S>) -> End {
+        let (sink, stream) = socket.split();
+        let (to_server, queue) = mpsc::channel(QUEUE);
+        let writing = write(sink, queue);
+        tokio::pin!(writing);
+        // Side by side, so that a message that goes out slowly does not keep us from reading.
+        let end = tokio::select! {
+            end = self.exchange(stream, to_server) => end,
+            why = &mut writing => return End::Lost(why),
+        };
+        if let End::Over = end {
+            let _ = timeout(GOODBYE, writing).await;
+        }
+        end
+    }
+
+    async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
+        &mut self,
+        mut stream: SplitStream<WebSocketStream<S>>,
+        to_server: mpsc::Sender<Message>,
+    ) -> End {
+        for line in self.talk.again() {
+            let _ = to_server.send(Message::text(line)).await;
+        }
+        while let Some(line) = self.waiting.pop_front() {
+            if let Some(line) = self.heard(line).await {
+                let _ = to_server.send(Message::text(line)).await;
+            }
+        }
+        let (out, mut pings, mut last_word) = (self.out.clone(), interval(PING), Instant::now());
+        pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            if self.ended.is_some() && self.talk.is_idle() {
+                return End::Over;
+            }
+            let late = self.ended.map(|ended| ended + LAST_ANSWERS);
+            // Nothing is read for which there is no room, and each direction has its own.
+            tokio::select! {
+                (room, line) = with_room(&to_server, self.lines.next()), if self.ended.is_none() => {
+                    if let Some(line) = self.line(line).await && let Some(room) = room {
+                        room.send(Message::text(line));
+                    }
+                }
+                (room, message) = with_room(&out, stream.next()) => {
+                    last_word = Instant::now();
+                    match message {
+                        Some(Ok(Message::Text(text))) => {
+                            if self.talk.from_server(&text) && let Some(room) = room {
+                                room.send(one_line(&text));
+                            }
+                        }
+                        message => if let Some(why) = ended(message) {
+                            return End::Lost(why);
+                        },
+                    }
+                }
+                _ = pings.tick() => {
+                    if last_word.elapsed() > SILENCE {
+                        return End::Lost(format!("no word from the server for {SILENCE:?}"));
+                    }
+                    // Where there is no room, there is enough to be sent anyway.
+                    let _ = to_server.try_send(Message::Ping(bytes::Bytes::new()));
+                }
+                () = until(late) => {
+                    self.give_up().await;
+                    return End::Over;
+                }
+            }
+        }
+    }
+
+    /// A line of the client, or its end. What the server is to hear of it.
+    async fn line(&mut self, line: std::io::Result<Option<Line>>) -> Option<String> {
+        match line {
+            Ok(Some(Line::Text(text))) => self.heard(text).await,
+            Ok(Some(Line::TooLong)) => {
+                let text = format!("a message has at most {} bytes", self.limit);
+                self.say(message::error(None, &RpcError::new(RpcError::INVALID_REQUEST, text))).await;
+                None
+            }
+            Ok(None) | Err(_) => {
+                self.ended = Some(Instant::now());
+                None
+            }
+        }
+    }
+
+    async fn heard(&mut self, line: String) -> Option<String> {
+        if line.trim().is_empty() {
+            return None;
+        }
+        match self.talk.from_client(&line) {
+            Step::Pass => Some(line),
+            Step::Drop => None,
+            Step::Answer(answer) => {
+                self.say(answer).await;
+                None
+            }
+        }
+    }
+
+    async fn say(&self, message: String) {
+        // A client that does not listen any more ends the whole bridge elsewhere.
+        let _ = self.out.send(message).await;
+    }
+
+    /// Answers everything that waits, because nobody else will.
+    async fn give_up(&mut self) {
+        for message in self.talk.over() {
+            self.say(message).await;
+        }
+    }
+
+    /// Tries until there is a connection again. None where the client left meanwhile.
+    async fn come_back<C: Connect>(
+        &mut self,
+        server: &C,
+        patience: &mut Patience,
+    ) -> Result<Option<WebSocketStream<C::Stream>>, CliError> {
+        loop {
+            let pause = patience.pause();
+            let attempt = async {
+                sleep(pause).await;
+                server.dial().await
+            };
+            tokio::pin!(attempt);
+            let dialed = loop {
+                if self.ended.is_some() && self.waiting.is_empty() && self.talk.is_idle() {
+                    return Ok(None);
+                }
+                let room = self.waiting.iter().map(String::len).sum::<usize>() < self.limit;
+                tokio::select! {
+                    dialed = &mut attempt => break dialed,
+                    line = self.lines.next(), if self.ended.is_none() && room => match line {
+                        Ok(Some(Line::Text(text))) => self.waiting.push_back(text),
+                        line => drop(self.line(line).await),
+                    },
+                }
+            };
+            let error = match dialed {
+                Ok(socket) => return Ok(Some(socket)),
+                Err(NoConnection::Never(error)) => error,
+                Err(NoConnection::NotNow(error)) if patience.is_over() => error,
+                Err(NoConnection::NotNow(_)) => continue,
+            };
+            // Whatever waited is under way for a moment, and given up with the rest.
+            while let Some(line) = self.waiting.pop_front() {
+                self.heard(line).await;
+            }
+            self.give_up().await;
+            return Err(error);
+        }
+    }
+}
+
+/// Something that is read only once there is room for what follows from it. No room where nobody takes it any more.
+async fn with_room<'a, T, F: Future>(
+    queue: &'a mpsc::Sender<T>,
+    next: F,
+) -> (Option<mpsc::Permit<'a, T>>, F::Output) {
+    let room = queue.reserve().await.ok();
+    (room, next.await)
+}
+
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Writes what is queued, then says goodbye. Returns why it cannot go on.
+async fn write<S: AsyncRead + AsyncWrite + Unpin>(
+    mut sink: SplitSink<WebSocketStream<S>, Message>,
+    mut queue: mpsc::Receiver<Message>,
+) -> String {
+    while let Some(message) = queue.recv().await {
+        match timeout(WRITE, sink.send(message)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return error.to_string(),
+            Err(_) => return format!("nothing could be sent for {WRITE:?}"),
+        }
+    }
+    let _ = sink.close().await;
+    "it was closed".to_owned()
+}
+
+/// Why a connection is over, if this ends it.
+fn ended(message: Option<Result<Message, SocketError>>) -> Option<String> {
+    match message {
+        Some(Ok(Message::Close(frame))) => {
+            let why = frame.map(|frame| format!(": {} {}", frame.code, frame.reason)).unwrap_or_default();
+            Some(format!("the server closed it{why}"))
+        }
+        Some(Ok(_)) => None,
+        Some(Err(error)) => Some(error.to_string()),
+        None => Some("it ended".to_owned()),
+    }
+}
+
+/// A message on one line. Line ends stand only between the parts of a JSON text, never inside of them.
+fn one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use serde_json::Value;
+    use tokio::io::{AsyncWriteExt as _, BufReader, DuplexStream, duplex};
+    use tokio_tungstenite::tungstenite::protocol::Role;
+
+    use super::*;
+
+    const CALL: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"}\n";
+    const LIMIT: usize = 1_000;
+
+    type Socket = WebSocketStream<DuplexStream>;
+
+    /// Gives these sockets, then none any more.
+    struct Scripted(RefCell<VecDeque<Socket>>);
+
+    impl Connect for Scripted {
+        type Stream = DuplexStream;
+
+        async fn dial(&self) -> Result<Socket, NoConnection> {
+            let gone = || CliError::TooSlow { server: "gone".to_owned(), wait: WRITE };
+            self.0.borrow_mut().pop_front().ok_or_else(|| NoConnection::NotNow(gone()))
+        }
+    }
+
+    /// Both ends of a socket.
+    async fn socket() -> (Socket, Socket) {
+        let (near, far) = duplex(64 * 1024);
+        let near = WebSocketStream::from_raw_socket(near, Role::Client, None).await;
+        (near, WebSocketStream::from_raw_socket(far, Role::Server, None).await)
+    }
+
+    fn server(sockets: impl IntoIterator<Item = Socket>) -> Scripted {
+        Scripted(RefCell::new(sockets.into_iter().collect()))
+    }
+
+    fn bridge<R: AsyncBufRead + Unpin>(from: R, limit: usize) -> (Bridge<R>, mpsc::Receiver<String>) {
+        let (out, messages) = mpsc::channel(64);
+        (Bridge::new(from, limit, out, Output::new(false)), messages)
+    }
+
+    /// Everything that the client heard, as ids and codes.
+    fn heard(messages: &mut mpsc::Receiver<String>) -> Vec<(i64, i64)> {
+        let read = |text: String| serde_json::from_str::<Value>(&text).unwrap();
+        std::iter::from_fn(|| messages.try_recv().ok())
+            .map(read)
+            .map(|message| (message["id"].as_i64().unwrap(), message["error"]["code"].as_i64().unwrap()))
+            .collect()
+    }
+
+    /// Reads everything, answers nothing but pings.
+    async fn deaf(mut socket: Socket) {
+        while let Some(Ok(_)) = socket.next().await {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_has_gone_is_not_waited_for_without_end() {
+        let (near, far) = socket().await;
+        let (bridge, mut messages) = bridge(CALL.as_bytes(), LIMIT);
+        let (server, begun) = (server([near]), Instant::now());
+        let (ended, ()) = tokio::join!(bridge.run(&server), deaf(far));
+        assert!(ended.is_ok());
+        assert_eq!(begun.elapsed().as_secs(), LAST_ANSWERS.as_secs());
+        assert_eq!(heard(&mut messages), [(1, RpcError::INTERNAL)]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_without_a_word_is_gone_and_not_waited_for_without_end() {
+        let (near, _silent) = socket().await;
+        let (mut typed, input) = duplex(1_024);
+        typed.write_all(CALL.as_bytes()).await.unwrap();
+        let (bridge, mut messages) = bridge(BufReader::new(input), LIMIT);
+        let begun = Instant::now();
+        let ended = bridge.run(&server([near])).await;
+        assert!(matches!(ended, Err(CliError::TooSlow { .. })));
+        let took = begun.elapsed();
+        assert!(took > SILENCE && took < 4 * SILENCE, "{took:?}");
+        assert_eq!(heard(&mut messages), [(1, RpcError::INTERNAL)]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_said_meanwhile_waits_within_a_bound_and_is_answered_in_the_end() {
+        let (mut typed, input) = duplex(1_024);
+        for id in 1..=9 {
+            let line = CALL.replace(":1,", &format!(":{id},"));
+            typed.write_all(line.as_bytes()).await.unwrap();
+        }
+        // Two lines are over the bound, and then nothing more is read.
+        let (mut bridge, mut messages) = bridge(BufReader::new(input), CALL.len() + 1);
+        assert!(bridge.come_back(&server([]), &mut Patience::default()).await.is_err());
+        assert_eq!(heard(&mut messages).len(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_throws_everybody_out_is_left_alone_in_the_end() {
+        let mut sockets = Vec::new();
+        for _ in 0..1_000 {
+            sockets.push(socket().await.0);
+        }
+        let (_typed, input) = duplex(1_024);
+        let (bridge, _messages) = bridge(BufReader::new(input), LIMIT);
+        let server = server(sockets);
+        assert!(matches!(bridge.run(&server).await, Err(CliError::ConnectionLost(_))));
+        assert!(server.0.borrow().len() > 900, "it was not asked too often");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_leaves_while_the_server_is_away_ends_it() {
+        let (near, far) = socket().await;
+        drop(far);
+        let (bridge, mut messages) = bridge(&b""[..], LIMIT);
+        assert!(bridge.run(&server([near])).await.is_ok());
+        assert!(heard(&mut messages).is_empty());
+    }
+
+    #[test]
+    fn messages_are_one_line_each() {
+        assert_eq!(one_line("{\n  \"a\":\r\n1}"), "{   \"a\":  1}");
+    }
+}

@@ -1,0 +1,124 @@
+//! `toolyard mcp`: one MCP server for a local client on stdin and stdout: a Toolyard server somewhere, or, embedded, the
+//! whole platform inside this process. Stdout has messages and nothing else; words go to stderr.
+
+mod bridge;
+mod embedded;
+mod patience;
+mod talk;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use http::StatusCode;
+use tokio::{
+    io::{AsyncWrite, AsyncWriteExt as _, BufReader, stdin, stdout},
+    sync::mpsc,
+    time::timeout,
+};
+use tokio_tungstenite::WebSocketStream;
+use toolyard_net::Stream;
+
+use self::bridge::{Bridge, Connect, NoConnection};
+use super::Verdict;
+use crate::{
+    cli::Context,
+    client::Refused,
+    config::ConfigArgs,
+    error::CliError,
+    signals::Signals,
+    socket::{DialError, Dialer, Door},
+};
+
+/// The socket of MCP clients.
+const DOOR: Door = Door { path: "mcp/ws", protocol: Some("mcp"), max_message: 64 * 1024 * 1024 };
+/// Messages that wait for a slow client.
+const QUEUE: usize = 256;
+/// How long the last messages may take to be written.
+const LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(2);
+
+const HELP: &str = "\
+For clients that start their servers themselves, such as Claude Desktop and editors. In the client's file:
+  {\"mcpServers\": {\"toolyard\": {\"command\": \"toolyard\", \"args\": [\"mcp\", \"--user\", \"ada@example.com\"]}}}
+When the server goes away, it is tried again for a minute; what was under way is answered with an error.
+With --embedded no server is needed: the upstreams of the configuration file, and of --servers, are all the user's.
+Without --data nothing is kept. Upstreams that users have to authorize need a server.
+
+Examples:
+  toolyard mcp --user ada@example.com
+  toolyard mcp --server https://tools.example.com --token \"$TOKEN\"
+  toolyard mcp --embedded --config toolyard.toml --data ~/.toolyard
+  toolyard mcp --embedded --servers ~/.cursor/mcp.json";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct McpArgs {
+    /// Longest message of the client, in bytes; a server takes no more unless server.socket_message_bytes says so
+    #[arg(long, value_name = "BYTES", default_value_t = 1024 * 1024)]
+    max_line: usize,
+    /// Run everything in this process, for --user or else for `local`
+    #[arg(long)]
+    embedded: bool,
+    /// Embedded: take the servers of this file of an MCP client as upstreams, too
+    #[arg(long, value_name = "FILE", requires = "embedded")]
+    servers: Option<PathBuf>,
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+pub(crate) async fn run(cx: &Context, args: McpArgs) -> Result<Verdict, CliError> {
+    if args.embedded {
+        return embedded::run(cx, &args).await;
+    }
+    let ConfigArgs { config, data, settings } = &args.config;
+    if config.is_some() || data.is_some() || !settings.is_empty() {
+        let message = "--config, --data and --set are about a server in this process";
+        return Err(CliError::usage(message, "add --embedded, or leave them out"));
+    }
+    let server = Remote(Dialer::new(cx, &DOOR)?);
+    let mut signals = Signals::new().map_err(CliError::Runtime)?;
+    let (out, messages) = mpsc::channel(QUEUE);
+    let bridge = Bridge::new(BufReader::new(stdin()), args.max_line, out, cx.output);
+    let writing = write(messages, stdout());
+    tokio::pin!(writing);
+    let ended = tokio::select! {
+        ended = bridge.run(&server) => ended,
+        // The client is gone: nobody is left to talk to.
+        () = &mut writing => return Ok(Verdict::Good),
+        () = signals.next() => return Ok(Verdict::Good),
+    };
+    if timeout(LAST_WORDS, writing).await.is_err() {
+        cx.output.note("the client did not read its last messages");
+    }
+    ended.map(|()| Verdict::Good)
+}
+
+/// Writes messages, one a line, until there are no more or nobody reads them.
+async fn write(mut messages: mpsc::Receiver<String>, mut to: impl AsyncWrite + Unpin) {
+    while let Some(mut message) = messages.recv().await {
+        message.push('\n');
+        if to.write_all(message.as_bytes()).await.is_err() || to.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// A server somewhere.
+struct Remote(Dialer);
+
+impl Connect for Remote {
+    type Stream = Stream;
+
+    async fn dial(&self) -> Result<WebSocketStream<Stream>, NoConnection> {
+        self.0.dial().await.map_err(|error| match error {
+            DialError::NotReached(error) => NoConnection::NotNow(self.0.unreached(error)),
+            DialError::Refused { status, body } => {
+                let refused = Refused::read(status, &body).into();
+                match status {
+                    StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => NoConnection::Never(refused),
+                    // A proxy says all kinds of things while the server behind it starts.
+                    _ => NoConnection::NotNow(refused),
+                }
+            }
+        })
+    }
+}

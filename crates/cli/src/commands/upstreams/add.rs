@@ -1,0 +1,266 @@
+//! `toolyard upstreams add`: an MCP server over HTTP, or as a command that the server runs.
+
+use clap::{Args, value_parser};
+use serde::Serialize;
+use toolyard_protocol::{
+    tool::Category,
+    upstream::{UpstreamAuth, UpstreamDetails, UpstreamState, UpstreamSummary},
+};
+
+use super::{create, id, refresh, test::Asked, words};
+use crate::{cli::Context, commands::Verdict, error::CliError, output::Show};
+
+const HELP: &str = "\
+${NAME} in a header or variable stands for a variable of the server's environment: the secret stays there. A command
+inherits only PATH and HOME; name everything else with --env.
+
+Examples:
+  toolyard upstreams add github --url https://api.example.com/mcp --header 'Authorization: Bearer ${GITHUB_TOKEN}'
+  toolyard upstreams add notes --url https://notes.example.com/mcp --oauth --for-all
+  toolyard upstreams add files --env LOG=debug --env API_KEY -- npx -y @modelcontextprotocol/server-filesystem /srv
+  toolyard upstreams add shop --url https://shop.example.com/mcp --exclude 'delete_*' --rename find=search_shop";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct AddArgs {
+    /// Its id: `github` makes tools of the package `mcp.github`
+    #[arg(value_parser = id)]
+    id: String,
+    /// Where it answers over HTTP
+    #[arg(long, conflicts_with = "command", required_unless_present = "command")]
+    url: Option<String>,
+    /// A header of every request; can be given more than once
+    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header, conflicts_with = "command")]
+    headers: Vec<(String, String)>,
+    /// Each user authorizes it for themselves
+    #[arg(long, conflicts_with = "command")]
+    oauth: bool,
+    /// OAuth: a client id that was registered by hand
+    #[arg(long, requires = "oauth")]
+    client_id: Option<String>,
+    /// OAuth: its secret; better as ${NAME} than as it is
+    #[arg(long, requires = "client_id")]
+    client_secret: Option<String>,
+    /// OAuth: what to ask for; can be given more than once
+    #[arg(long = "scope", value_name = "SCOPE", requires = "oauth")]
+    scopes: Vec<String>,
+    /// A variable of the command; NAME alone takes it from the server's environment
+    #[arg(long = "env", value_name = "NAME[=VALUE]", value_parser = variable, conflicts_with = "url")]
+    env: Vec<(String, String)>,
+    /// The folder in which the command runs
+    #[arg(long, value_name = "DIR", conflicts_with = "url")]
+    cwd: Option<String>,
+    /// A process for each user, not one for all
+    #[arg(long, conflicts_with = "url")]
+    per_user: bool,
+    /// Everybody has it, without installing it
+    #[arg(long)]
+    for_all: bool,
+    /// Only what has such a name; `*` and `?` stand for anything
+    #[arg(long, value_name = "PATTERN")]
+    include: Vec<String>,
+    /// Nothing that has such a name
+    #[arg(long, value_name = "PATTERN")]
+    exclude: Vec<String>,
+    /// Another name for a tool
+    #[arg(long, value_name = "FROM=TO", value_parser = renamed)]
+    rename: Vec<(String, String)>,
+    /// What kind of thing its tools do: productivity, media, communication, utility or other
+    #[arg(long)]
+    category: Option<Category>,
+    /// Its name for people
+    #[arg(long)]
+    name: Option<String>,
+    /// What it does, for people
+    #[arg(long)]
+    description: Option<String>,
+    /// Longest call, in milliseconds
+    #[arg(long, value_name = "MS", value_parser = value_parser!(u64).range(1..))]
+    timeout_ms: Option<u64>,
+    /// The command that the server runs, behind `--`
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+fn header(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
+    let pair = pair.filter(|(name, _)| name.parse::<http::HeaderName>().is_ok());
+    let (name, value) = pair.ok_or("expected NAME: VALUE, such as 'Authorization: Bearer ${TOKEN}'")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// A name alone stands for the variable of that name in the server's environment.
+fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name, value.to_owned()),
+        None => (text, format!("${{{text}}}")),
+    };
+    let fits = !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c.is_control());
+    if fits { Ok((name.to_owned(), value)) } else { Err("expected NAME=VALUE or NAME".to_owned()) }
+}
+
+fn renamed(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').filter(|(from, to)| !from.is_empty() && !to.is_empty());
+    let (from, to) = pair.ok_or("expected FROM=TO, such as find=search_shop")?;
+    Ok((from.to_owned(), to.to_owned()))
+}
+
+impl AddArgs {
+    fn details(self) -> UpstreamDetails {
+        let mut command = self.command.into_iter();
+        UpstreamDetails {
+            name: self.name.unwrap_or_default(),
+            description: self.description.unwrap_or_default(),
+            url: self.url,
+            headers: self.headers.into_iter().collect(),
+            auth: if self.oauth { UpstreamAuth::OAuth } else { UpstreamAuth::Headers },
+            client_id: self.client_id,
+            client_secret: self.client_secret,
+            scopes: self.scopes,
+            command: command.next(),
+            args: command.collect(),
+            env: self.env.into_iter().collect(),
+            cwd: self.cwd,
+            per_user: self.per_user,
+            for_all: self.for_all,
+            include: self.include,
+            exclude: self.exclude,
+            rename: self.rename.into_iter().collect(),
+            category: self.category,
+            call_timeout_ms: self.timeout_ms,
+            ..UpstreamDetails::default()
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Added(UpstreamSummary);
+
+impl Show for Added {
+    fn text(&self) -> String {
+        let upstream = &self.0;
+        let mut lines = vec![format!("added {}", upstream.id), Asked(upstream.clone()).text()];
+        if !upstream.details.for_all && upstream.status.state != UpstreamState::Down {
+            lines.push(format!("next: toolyard apps install {} --user NAME", upstream.package_name));
+        }
+        lines.join("\n")
+    }
+}
+
+pub(super) async fn run(cx: &Context, args: AddArgs) -> Result<Verdict, CliError> {
+    let (client, id) = (cx.client()?, args.id.clone());
+    let details = args.details();
+    // A command runs on the server: whoever adds it sees the whole of it first.
+    cx.output.note(&words::announced(&details));
+    let created = create(&client, &id, &details).await?;
+    let asked = match refresh(&client, &id).await {
+        Ok(asked) => asked,
+        Err(error) => {
+            cx.output.note(&format!("it was added, but how it is doing is not known: {error}"));
+            created
+        }
+    };
+    cx.output.show(&Added(asked))?;
+    Ok(Verdict::Good)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: AddArgs,
+    }
+
+    fn parse(line: &[&str]) -> Result<serde_json::Value, clap::Error> {
+        let line = Line::try_parse_from([&["add"], line].concat())?;
+        Ok(serde_json::to_value(line.args.details()).unwrap())
+    }
+
+    #[test]
+    fn every_flag_reaches_the_upstream() {
+        let line = [
+            "x",
+            "--env",
+            "A=b=c",
+            "--env",
+            "KEY",
+            "--cwd",
+            "/srv",
+            "--per-user",
+            "--for-all",
+            "--include",
+            "a*",
+            "--exclude",
+            "b",
+            "--rename",
+            "c=d",
+            "--category",
+            "media",
+            "--name",
+            "N",
+            "--description",
+            "D",
+            "--timeout-ms",
+            "5",
+            "--",
+            "npx",
+            "-y",
+            "--header",
+        ];
+        let expected = serde_json::json!({
+            "name": "N", "description": "D", "auth": "headers", "command": "npx", "args": ["-y", "--header"],
+            "env": { "A": "b=c", "KEY": "${KEY}" }, "cwd": "/srv", "perUser": true, "forAll": true,
+            "include": ["a*"], "exclude": ["b"], "rename": { "c": "d" }, "category": "media", "callTimeoutMs": 5,
+        });
+        assert_eq!(parse(&line).unwrap(), expected);
+        let line = [
+            "x",
+            "--url",
+            "https://u",
+            "--header",
+            "X-A: b: c",
+            "--oauth",
+            "--client-id",
+            "i",
+            "--client-secret",
+            "${S}",
+            "--scope",
+            "one",
+            "--scope",
+            "two",
+        ];
+        let expected = serde_json::json!({
+            "url": "https://u", "headers": { "X-A": "b: c" }, "auth": "oauth", "clientId": "i",
+            "clientSecret": "${S}", "scopes": ["one", "two"], "perUser": false, "forAll": false,
+        });
+        assert_eq!(parse(&line).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_refused() {
+        for line in [
+            &["x"][..],
+            &["x", "--url", "u", "--", "npx"],
+            &["x", "--url", "u", "--env", "A"],
+            &["x", "--url", "u", "--per-user"],
+            &["x", "--header", "A: b", "--", "npx"],
+            &["x", "--oauth", "--", "npx"],
+            &["x", "--url", "u", "--scope", "s"],
+            &["x", "--url", "u", "--oauth", "--client-secret", "s"],
+            &["x", "--url", "u", "--header", "no colon"],
+            &["x", "--url", "u", "--rename", "a"],
+            &["x", "--url", "u", "--timeout-ms", "0"],
+            &["x", "--env", "=v", "--", "npx"],
+            &["Not One", "--url", "u"],
+            &["../apps", "--url", "u"],
+        ] {
+            assert!(parse(line).is_err(), "{line:?}");
+        }
+    }
+}

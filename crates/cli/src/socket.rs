@@ -1,0 +1,111 @@
+//! Opens sockets of the server, with TLS where its address says so.
+
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use tokio::time::timeout;
+use tokio_tungstenite::{
+    WebSocketStream, client_async_with_config,
+    tungstenite::{self, client::IntoClientRequest as _, protocol::WebSocketConfig},
+};
+use toolyard_net::{Guard, NetError, NotSent, OutsideUrl, Stream};
+
+use crate::{cli::Context, client::header_value, error::CliError};
+
+/// How long the server may take to let us in.
+const WAIT: Duration = Duration::from_secs(10);
+
+pub(crate) type Socket = WebSocketStream<Stream>;
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DialError {
+    #[error(transparent)]
+    NotReached(#[from] NetError),
+    #[error("the server answered {status}")]
+    Refused { status: StatusCode, body: Vec<u8> },
+}
+
+/// Which socket.
+pub(crate) struct Door {
+    /// Its path below the server's address.
+    pub(crate) path: &'static str,
+    /// What is spoken there, where it has to be said.
+    pub(crate) protocol: Option<&'static str>,
+    /// Largest message that is taken, in bytes.
+    pub(crate) max_message: usize,
+}
+
+/// Opens sockets.
+pub(crate) struct Dialer {
+    net: toolyard_net::Dialer,
+    server: String,
+    dial: Uri,
+    socket: String,
+    headers: HeaderMap,
+    max_message: usize,
+}
+
+impl Dialer {
+    pub(crate) fn new(cx: &Context, door: &Door) -> Result<Self, CliError> {
+        let bad = |error| CliError::BadServer { server: cx.server().to_owned(), error };
+        // The user named this server, so it may be anywhere.
+        let guard = Guard::open();
+        let server = OutsideUrl::parse(cx.server(), &guard).map_err(bad)?;
+        let dial = server.join(door.path);
+        let mut headers = HeaderMap::new();
+        if let Some(token) = cx.token() {
+            let mut value = header_value("--token", &format!("Bearer {}", token.expose()))?;
+            value.set_sensitive(true);
+            headers.insert(header::AUTHORIZATION, value);
+        }
+        if let Some(user) = cx.user() {
+            headers.insert("x-user-id", header_value("--user", user.as_str())?);
+        }
+        if let Some(protocol) = door.protocol {
+            headers.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(protocol));
+        }
+        let socket = dial.to_string().replacen("http", "ws", 1);
+        Ok(Self {
+            net: toolyard_net::Dialer::new(guard, WAIT),
+            server: server.to_string(),
+            dial,
+            socket,
+            headers,
+            max_message: door.max_message,
+        })
+    }
+
+    /// One try.
+    pub(crate) async fn dial(&self) -> Result<Socket, DialError> {
+        let late = |_| DialError::NotReached(NotSent::ConnectTimeout(WAIT).into());
+        timeout(WAIT, self.open()).await.map_err(late)?
+    }
+
+    async fn open(&self) -> Result<Socket, DialError> {
+        let broken = |error: tungstenite::Error| NetError::Broken { detail: error.to_string() };
+        let mut request = self.socket.as_str().into_client_request().map_err(broken)?;
+        request.headers_mut().extend(self.headers.clone());
+        let stream = self.net.dial(&self.dial).await?;
+        let config = WebSocketConfig::default()
+            .max_message_size(Some(self.max_message))
+            .max_frame_size(Some(self.max_message));
+        match client_async_with_config(request, stream, Some(config)).await {
+            Ok((socket, _)) => Ok(socket),
+            Err(tungstenite::Error::Http(answer)) => Err(DialError::Refused {
+                status: answer.status(),
+                body: answer.body().clone().unwrap_or_default(),
+            }),
+            Err(error) => Err(broken(error).into()),
+        }
+    }
+
+    /// A server that was not reached, as everybody tells it.
+    pub(crate) fn unreached(&self, error: NetError) -> CliError {
+        let server = self.server.clone();
+        match error {
+            error @ NetError::NotSent(_) => CliError::Unreachable { server, error },
+            error => CliError::NoAnswer { server, error },
+        }
+    }
+}

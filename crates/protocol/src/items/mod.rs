@@ -1,0 +1,109 @@
+//! What an app brings beside tools: prompts, resources and resource templates, as MCP defines them.
+//!
+//! Definitions are checked once, when they are registered, and kept as they came. How an app is asked for one is in
+//! [`ask`].
+
+pub mod ask;
+mod check;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, value::RawValue};
+
+use crate::{
+    problem::Problem,
+    tool::{MAX_PROBLEMS, MAX_TOOLS},
+};
+
+/// Most prompts, resources or templates of one app. Each has room for a definition as large as a tool's.
+pub const MAX_ITEMS: usize = MAX_TOOLS;
+/// Most arguments of one prompt.
+pub const MAX_PROMPT_ARGUMENTS: usize = 64;
+/// Longest URI or URI template, in bytes.
+pub const MAX_URI_BYTES: usize = 2 * 1024;
+
+/// The kinds of items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItemKind {
+    /// A prompt.
+    Prompt,
+    /// A resource.
+    Resource,
+    /// A template of resources.
+    Template,
+}
+
+impl ItemKind {
+    /// The list that holds it.
+    pub const fn member(self) -> &'static str {
+        match self {
+            Self::Prompt => "prompts",
+            Self::Resource => "resources",
+            Self::Template => "resourceTemplates",
+        }
+    }
+
+    /// The member that tells it from others of its kind.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Prompt => "name",
+            Self::Resource => "uri",
+            Self::Template => "uriTemplate",
+        }
+    }
+}
+
+/// The prompts, resources and templates of an app, raw.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Items {
+    /// MCP prompts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<Value>")]
+    pub prompts: Vec<Box<RawValue>>,
+    /// MCP resources.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<Value>")]
+    pub resources: Vec<Box<RawValue>>,
+    /// MCP resource templates.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<Value>")]
+    pub resource_templates: Vec<Box<RawValue>>,
+}
+
+impl Items {
+    /// Every list with its kind.
+    pub fn lists(&self) -> [(ItemKind, &[Box<RawValue>]); 3] {
+        [
+            (ItemKind::Prompt, &self.prompts),
+            (ItemKind::Resource, &self.resources),
+            (ItemKind::Template, &self.resource_templates),
+        ]
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.lists().iter().all(|(_, list)| list.is_empty())
+    }
+
+    /// Whether there is anything to read under a URI.
+    pub fn has_resources(&self) -> bool {
+        !self.resources.is_empty() || !self.resource_templates.is_empty()
+    }
+
+    /// Everything that is wrong with them, up to a bound.
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        for (kind, list) in self.lists() {
+            check::list(kind, list, &mut problems);
+        }
+        problems.truncate(MAX_PROBLEMS);
+        problems
+    }
+}
+
+/// Everything that is wrong with one definition, each under `path`.
+pub fn problems_of(kind: ItemKind, raw: &RawValue, path: &str) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    check::entry(kind, raw, path, &mut problems);
+    problems
+}

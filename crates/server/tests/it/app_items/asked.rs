@@ -1,0 +1,124 @@
+//! What the app is asked on the wire, and what the client gets of its answer.
+
+use serde_json::{Value, json};
+use toolyard_core::ports::Clock as _;
+use toolyard_net::SigningKey;
+use toolyard_testkit::{Act, Seen};
+
+use super::{both, contents, messages, planner};
+use crate::{mcp::client::LEGACY, platform::Platform};
+
+const LIST: &str = "todo://com.example.planner/list";
+
+/// The body without the call's id, which is another each time.
+fn body(seen: &Seen) -> Value {
+    let mut body = seen.body.clone();
+    let id = body["context"].as_object_mut().unwrap().remove("callId").unwrap();
+    assert_eq!(seen.headers["idempotency-key"], id.as_str().unwrap());
+    body
+}
+
+fn is_signed(p: &Platform, seen: &Seen, secret: &str) -> bool {
+    let header = |name: &str| seen.headers.get(name).map(|value| value.to_str().unwrap());
+    let (time, signature) = (header("x-toolyard-timestamp"), header("x-toolyard-signature"));
+    SigningKey::new(secret).verify(time, signature, &seen.raw, p.clock.now().as_millisecond(), 0).is_ok()
+}
+
+#[tokio::test]
+async fn a_prompt_is_filled_by_its_app() {
+    let p = Platform::start().await;
+    let (app, created) = planner(&p, json!({})).await;
+    app.acts(messages());
+    for name in ["com_example_planner__plan_day", "com.example.planner:plan_day"] {
+        let params = json!({ "name": name, "arguments": { "day": "monday" } });
+        let [modern, legacy] = both(&p, "prompts/get", params).await.map(|answer| answer.result());
+        assert_eq!(
+            legacy,
+            json!({ "description": "A plan", "messages": [{ "role": "user", "content": { "type": "text", "text": "Plan it." } }] })
+        );
+        assert_eq!((&modern["messages"], &modern["resultType"]), (&legacy["messages"], &json!("complete")));
+    }
+    let context = json!({ "userId": "ada", "timestamp": "2026-01-02T03:04:05.678Z" });
+    let seen = app.seen("/prompt");
+    assert_eq!(seen.len(), 4);
+    for seen in seen {
+        let expected = json!({ "name": "plan_day", "arguments": { "day": "monday" }, "context": context });
+        assert_eq!((body(&seen), &seen.headers["accept"]), (expected, &"application/json".parse().unwrap()));
+        assert!(is_signed(&p, &seen, created["signingSecret"].as_str().unwrap()));
+        assert!(!is_signed(&p, &seen, "another secret"));
+        assert!(seen.headers.contains_key("traceparent") && !seen.headers.contains_key("x-app-api-key"));
+    }
+    p.user("ada").modern("prompts/get", json!({ "name": "com.example.planner:plan_day" })).await.result();
+    assert_eq!(app.seen("/prompt")[4].body["arguments"], json!({}), "no arguments are an empty object");
+}
+
+#[tokio::test]
+async fn a_resource_is_read_under_every_name_it_has() {
+    let p = Platform::start().await;
+    let (app, created) = planner(&p, json!({})).await;
+    for (wanted, remote) in [
+        (LIST, "todo://list"),
+        ("todo://list", "todo://list"),
+        ("todo://com.example.planner/item/7", "todo://item/7"),
+        ("todo://com.example.planner/linked", "todo://linked"),
+    ] {
+        app.acts(contents(remote));
+        let [modern, legacy] =
+            both(&p, "resources/read", json!({ "uri": wanted })).await.map(|answer| answer.result());
+        let contents = json!([{ "uri": wanted, "mimeType": "text/plain", "text": "milk" }]);
+        assert_eq!(legacy, json!({ "contents": contents }));
+        assert_eq!(
+            modern,
+            json!({ "contents": contents, "resultType": "complete", "ttlMs": 0, "cacheScope": "private" })
+        );
+        let seen = app.seen("/resource").pop().unwrap();
+        let context = json!({ "userId": "ada", "timestamp": "2026-01-02T03:04:05.678Z" });
+        assert_eq!(body(&seen), json!({ "uri": remote, "context": context }));
+        assert!(is_signed(&p, &seen, created["signingSecret"].as_str().unwrap()));
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_woken_for_them() {
+    let p = Platform::start().await;
+    let (app, _) = planner(&p, json!({ "kind": "session" })).await;
+    let _device = p.device("ada").await;
+    app.acts(messages());
+    p.user("ada").modern("prompts/get", json!({ "name": "com.example.planner:plan_day" })).await.result();
+    app.acts(contents("todo://list"));
+    p.user("ada").modern("resources/read", json!({ "uri": LIST })).await.result();
+    assert!(app.seen("/webhook").is_empty());
+}
+
+#[tokio::test]
+async fn what_the_app_says_passes_as_it_came() {
+    let p = Platform::start().await;
+    let (app, _) = planner(&p, json!({})).await;
+    let prompt =
+        r#"{"messages":[{"role":"assistant","content":{"type":"new","n":1.50}, "x":{}}],"_meta":{"k" :1}}"#;
+    app.acts(Act::Text(200, "application/json", prompt.to_owned()));
+    let [_, legacy] = both(&p, "prompts/get", json!({ "name": "com.example.planner:plan_day" })).await;
+    assert!(legacy.text.contains(prompt), "{}", legacy.text);
+    let read = r#"{"contents":[{"uri":"todo://list","blob":"AA==","_meta":{"k" :1.50}},{"uri":"todo://more","text":""}]}"#;
+    app.acts(Act::Text(200, "application/json", read.to_owned()));
+    let [_, legacy] = both(&p, "resources/read", json!({ "uri": LIST })).await;
+    let mapped = read.replace("todo://", "todo://com.example.planner/");
+    assert!(legacy.text.contains(&mapped), "{}", legacy.text);
+}
+
+#[tokio::test]
+async fn apps_neither_complete_nor_tell_of_changes() {
+    let p = Platform::start().await;
+    let (app, _) = planner(&p, json!({})).await;
+    for reference in [
+        json!({ "type": "ref/prompt", "name": "com.example.planner:plan_day" }),
+        json!({ "type": "ref/resource", "uri": "todo://com.example.planner/item/{id}" }),
+    ] {
+        let params = json!({ "ref": reference, "argument": { "name": "day", "value": "m" } });
+        let completed = p.user("ada").modern("completion/complete", params).await.result();
+        assert_eq!(completed["completion"]["values"], json!([]));
+    }
+    let session = p.user("ada").handshake(LEGACY).await;
+    assert_eq!(session.ask("resources/subscribe", json!({ "uri": LIST })).await.result(), json!({}));
+    assert!(app.seen("/prompt").is_empty() && app.seen("/resource").is_empty());
+}

@@ -1,0 +1,135 @@
+//! What an app does not know, refuses, or says wrongly.
+
+use serde_json::json;
+use toolyard_testkit::Act;
+
+use super::{PLANNER, both, planner};
+use crate::platform::{Answer, Platform};
+
+const LIST: &str = "todo://com.example.planner/list";
+/// Largest answer of an app.
+const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
+
+async fn read(p: &Platform) -> [Answer; 2] {
+    both(p, "resources/read", json!({ "uri": LIST })).await
+}
+
+async fn get(p: &Platform) -> [Answer; 2] {
+    both(p, "prompts/get", json!({ "name": "com.example.planner:plan_day" })).await
+}
+
+fn error(code: &str) -> serde_json::Value {
+    json!({ "success": false, "error": { "code": code, "message": "no milk" } })
+}
+
+#[tokio::test]
+async fn what_the_app_does_not_know_is_not_there() {
+    let p = Platform::start().await;
+    let (app, _) = planner(&p, json!({})).await;
+    for act in [
+        Act::Text(404, "text/html", "<h1>not here</h1>".to_owned()),
+        Act::Json(404, json!({})),
+        Act::Json(404, error("NOT_FOUND")),
+        Act::Json(200, error("NOT_FOUND")),
+        Act::Json(200, error("TOOL_NOT_FOUND")),
+    ] {
+        app.acts(act.clone());
+        let [modern, legacy] = read(&p).await;
+        assert_eq!((modern.refusal(), legacy.refusal()), ((200, -32602), (200, -32002)), "{act:?}");
+        assert_eq!(modern.json()["error"]["data"], json!({ "uri": LIST }), "{act:?}");
+        for answer in get(&p).await {
+            assert_eq!(answer.refusal(), (200, -32602), "{act:?}");
+            assert!(answer.text.contains("Unknown prompt: com.example.planner:plan_day"), "{}", answer.text);
+        }
+    }
+}
+
+#[tokio::test]
+async fn whatever_else_goes_wrong_has_its_code() {
+    let p = Platform::start().await;
+    let (app, _) = planner(&p, json!({})).await;
+    let text = "x".repeat(MAX_RESPONSE_BYTES);
+    let large = json!({ "contents": [{ "uri": "todo://list", "text": text }], "messages": [] });
+    for (act, code, retryable, word) in [
+        (Act::Json(500, error("X")), "EXECUTION_ERROR", false, "no milk"),
+        (Act::Json(200, error("X")), "EXECUTION_ERROR", false, "no milk"),
+        (Act::Json(200, error("HANDLER_ERROR")), "HANDLER_ERROR", false, "no milk"),
+        (
+            Act::Json(200, json!({ "status": "error", "message": "no milk" })),
+            "EXECUTION_ERROR",
+            false,
+            "no milk",
+        ),
+        (Act::Text(500, "text/html", "<h1>".to_owned()), "HTTP_ERROR", true, "status 500"),
+        (Act::Text(403, "text/html", "<h1>".to_owned()), "HTTP_ERROR", false, "status 403"),
+        (Act::Text(200, "text/html", "<h1>".to_owned()), "INVALID_RESPONSE", false, "expected"),
+        (Act::Json(200, json!({})), "INVALID_RESPONSE", false, "expected"),
+        (Act::Json(200, json!([])), "INVALID_RESPONSE", false, "expected"),
+        (
+            Act::Json(
+                200,
+                json!({ "contents": [{ "uri": "todo://list" }], "messages": [{ "role": "user" }] }),
+            ),
+            "INVALID_RESPONSE",
+            false,
+            "expected",
+        ),
+        (Act::Json(200, large), "INVALID_RESPONSE", false, "larger than"),
+        (Act::Cut, "INVALID_RESPONSE", false, "broke off"),
+    ] {
+        app.acts(act);
+        for answer in read(&p).await.into_iter().chain(get(&p).await) {
+            assert_eq!(answer.refusal(), (200, -32603), "{}", answer.text);
+            let error = answer.json()["error"].clone();
+            assert_eq!(error["data"], json!({ "code": code, "retryable": retryable }), "{error}");
+            assert!(error["message"].as_str().unwrap().contains(word), "{word}: {error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn arguments_that_the_app_refuses_are_a_fault_of_the_request() {
+    let p = Platform::start().await;
+    let (app, _) = planner(&p, json!({})).await;
+    app.acts(Act::Json(400, error("INVALID_ARGUMENTS")));
+    for answer in get(&p).await {
+        assert_eq!(answer.refusal(), (200, -32602), "{}", answer.text);
+        assert_eq!(answer.json()["error"]["message"], "no milk");
+    }
+    let before = app.seen("/prompt").len();
+    let list = json!({ "name": "com.example.planner:plan_day", "arguments": [1] });
+    for answer in both(&p, "prompts/get", list).await {
+        assert_eq!(answer.refusal(), (200, -32602), "{}", answer.text);
+    }
+    assert_eq!(app.seen("/prompt").len(), before);
+}
+
+#[tokio::test]
+async fn an_app_that_cannot_be_reached_or_is_silent_is_told() {
+    let p = Platform::start().await;
+    let (app, _) = planner(&p, json!({ "callTimeoutMs": 100 })).await;
+    let codes = async || {
+        let answers = read(&p).await.into_iter().chain(get(&p).await);
+        answers
+            .map(|answer| answer.json()["error"]["data"]["code"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    app.acts(Act::Hang);
+    assert_eq!(codes().await, ["TIMEOUT"; 4]);
+    app.wait_cancelled(4).await;
+    drop(app);
+    let path = format!("/api/apps/{PLANNER}");
+    p.nobody().patch(&path, &json!({ "publicUrl": "http://127.0.0.1:1" })).await.expect(200);
+    assert_eq!(codes().await, ["NETWORK_ERROR"; 4]);
+    p.nobody().patch(&path, &json!({ "publicUrl": null })).await.expect(200);
+    assert_eq!(codes().await, ["APP_NOT_AVAILABLE"; 4]);
+}
+
+#[tokio::test]
+async fn an_app_without_resources_is_not_asked_for_any() {
+    let p = Platform::start().await;
+    let (app, _device) = p.echo().await;
+    let uri = json!({ "uri": "todo://com.example.echo/list" });
+    assert_eq!(p.user("ada").modern("resources/read", uri).await.refusal(), (200, -32602));
+    assert!(app.seen("/resource").is_empty());
+}

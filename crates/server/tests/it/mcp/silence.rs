@@ -1,0 +1,114 @@
+//! What nobody is told of: changes that leave the user's own list as it was.
+
+use serde_json::json;
+use toolyard_server::auth::Role;
+
+use super::ears::{Ears, MARK_URI, listen, mark, platform, quiet};
+use crate::{
+    identity::app_of,
+    platform::{ECHO, Platform, echo_tool, tokens_only},
+};
+
+async fn app(p: &Platform) {
+    p.nobody().post("/api/apps", &json!({ "packageName": ECHO, "tools": [echo_tool()] })).await.expect(201);
+}
+
+#[tokio::test]
+async fn what_others_do() {
+    let p = platform(1).await;
+    let mut ears = Ears::open(&p).await;
+    app(&p).await;
+    ears.quiet(&p).await;
+    let install = format!("/api/installs/{ECHO}");
+    p.user("bob").put(&install, &json!({})).await.expect(204);
+    ears.quiet(&p).await;
+    p.user("bob")
+        .put(&format!("/api/settings/tools/{ECHO}:echo"), &json!({ "enabled": false }))
+        .await
+        .expect(204);
+    p.device("bob").await.wears("Even Realities G1").await;
+    p.nobody().post(&format!("/api/apps/{ECHO}/tools"), &json!({ "tools": [] })).await.expect(200);
+    p.user("bob").delete(&install).await.expect(204);
+    p.nobody().delete(&format!("/api/apps/{ECHO}")).await.expect(204);
+    ears.quiet(&p).await;
+}
+
+#[tokio::test]
+async fn what_changes_nothing_in_the_list() {
+    let p = platform(1).await;
+    app(&p).await;
+    let ada = p.user("ada");
+    ada.put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
+    let mut ears = Ears::open(&p).await;
+    // The name of the app is no part of the list.
+    p.nobody().patch(&format!("/api/apps/{ECHO}"), &json!({ "name": "Other" })).await.expect(200);
+    ears.quiet(&p).await;
+    p.nobody().post(&format!("/api/apps/{ECHO}/tools"), &json!({ "tools": [echo_tool()] })).await.expect(200);
+    ears.quiet(&p).await;
+    ada.put(&format!("/api/settings/tools/{ECHO}:echo"), &json!({ "enabled": true })).await.expect(204);
+    ada.put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
+    ada.put(&format!("/api/installs/{ECHO}/assistant"), &json!({})).await.expect(204);
+    ears.quiet(&p).await;
+    p.device("ada").await.wears("Even Realities G1").await;
+    ears.quiet(&p).await;
+    p.nobody().post("/api/apps", &json!({ "packageName": "com.empty", "tools": [] })).await.expect(201);
+    ada.put("/api/installs/com.empty", &json!({})).await.expect(204);
+    ears.quiet(&p).await;
+}
+
+#[tokio::test]
+async fn what_is_undone_before_anybody_looks() {
+    // Long enough for both requests on a busy machine.
+    let p = platform(1_500).await;
+    app(&p).await;
+    let ada = p.user("ada");
+    ada.put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
+    let mut events = listen(&p, &[("x-user-id", "ada")], 1).await;
+    for enabled in [false, true] {
+        let path = format!("/api/settings/tools/{ECHO}:echo");
+        ada.put(&path, &json!({ "enabled": enabled })).await.expect(204);
+    }
+    quiet(&p, &mut events).await;
+}
+
+#[tokio::test]
+async fn an_app_hears_of_its_own_tools_only() {
+    let p = Platform::with(|config| {
+        tokens_only(config);
+        config.mcp.debounce_ms = 1;
+    })
+    .await;
+    let (_echo, key) = app_of(&p, "dora", ECHO).await;
+    let (_other, _) = app_of(&p, "mal", "com.example.mark").await;
+    let ada = p.bearer(&p.token("ada", Role::User));
+    for package in [ECHO, "com.example.mark"] {
+        ada.put(&format!("/api/installs/{package}"), &json!({})).await.expect(204);
+    }
+    ada.get("/api/session").await.expect(200);
+    let key = format!("Bearer {key}");
+    let app: [(&str, &str); 2] = [("authorization", &key), ("x-user-id", "ada")];
+    // The mark belongs to another app, so it is not granted: what is not seen does not exist.
+    let filter = json!({ "toolsListChanged": true, "resourceSubscriptions": [MARK_URI, "test://com.example.echo/own"] });
+    let ask = super::client::Ask::modern("subscriptions/listen", json!({ "notifications": filter }));
+    let mut events = p.as_with(&app).stream(ask).await;
+    let granted = &events.message().await["params"]["notifications"];
+    assert_eq!(
+        *granted,
+        json!({ "toolsListChanged": true, "resourceSubscriptions": ["test://com.example.echo/own"] })
+    );
+
+    let mal = p.bearer(&p.token("mal", Role::Developer));
+    mal.post("/api/apps/com.example.mark/tools", &json!({ "tools": [] })).await.expect(200);
+    ada.delete("/api/installs/com.example.mark").await.expect(204);
+    mark(&p);
+    let dora = p.bearer(&p.token("dora", Role::Developer));
+    dora.post(&format!("/api/apps/{ECHO}/tools"), &json!({ "tools": [] })).await.expect(200);
+    assert_eq!(events.message().await["method"], "notifications/tools/list_changed");
+    let own = toolyard_core::ports::Change::Resource {
+        package: ECHO.parse().unwrap(),
+        user: Some("ada".parse().unwrap()),
+        uri: "test://own".into(),
+    };
+    p.state.signals.publish(own);
+    assert_eq!(events.message().await["params"]["uri"], "test://com.example.echo/own", "told once");
+}

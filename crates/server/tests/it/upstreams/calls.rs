@@ -1,0 +1,231 @@
+//! Calls on their way to an upstream and back: progress, log lines, traces, keys, mirrored parameters, failures.
+
+use http::Method;
+use serde_json::{Value, json};
+use toolyard_protocol::mcp::meta;
+use toolyard_testkit::upstream::{Behave, Era, List, On};
+
+use super::world::{add, add_with, full, live, plain, text, tool, until};
+use crate::{
+    mcp::client::{Ask, LEGACY, soon},
+    platform::Platform,
+};
+
+const ERAS: [Era; 2] = [Era::Modern, Era::Legacy];
+
+#[tokio::test]
+async fn progress_comes_as_it_happens_under_the_callers_token() {
+    for era in ERAS {
+        let p = Platform::start().await;
+        let upstream = plain(era).await;
+        add(&p, "up", &upstream.url()).await;
+        let session = p.user("ada").handshake(LEGACY).await;
+        let (name, arguments) = ("mcp.up:steps", json!({ "count": 2 }));
+        let modern = Ask::call(name, arguments.clone()).meta("progressToken", json!("mine"));
+        let params = json!({ "name": name, "arguments": arguments, "_meta": { "progressToken": "mine" } });
+        let asks = [(p.user("ada"), modern), (session.person.clone(), Ask::legacy("tools/call", params))];
+        for (who, ask) in asks {
+            // The first step opens the stream, so it has to be let through before.
+            upstream.let_through(1);
+            let mut events = who.stream(ask).await;
+            let first = events.message().await;
+            assert_eq!(first["method"], "notifications/progress", "{era:?}: {first}");
+            assert_eq!(first["params"], json!({ "progressToken": "mine", "progress": 1.0, "total": 2.0 }));
+            upstream.let_through(1);
+            assert_eq!(events.message().await["params"]["progress"], 2.0);
+            let last = events.message().await;
+            assert_eq!(text(&last["result"]), "2 steps");
+        }
+        for seen in upstream.seen("tools/call") {
+            let token = &seen.meta()["progressToken"];
+            assert!(!token.is_null() && token != "mine", "a token of our own: {token}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn progress_reaches_callers_over_rest() {
+    let p = Platform::start().await;
+    let upstream = plain(Era::Modern).await;
+    add(&p, "up", &upstream.url()).await;
+    let ada = live(&p, "ada").await.header("accept", "text/event-stream");
+    let body = json!({ "name": "mcp.up:steps", "arguments": { "count": 1 } });
+    let response = ada.open(Method::POST, "/api/tools/execute", Some(body)).await;
+    let mut lines = response.lines(10_000, 10_000);
+    upstream.let_through(1);
+    let mut said = Vec::new();
+    while let Some(line) = soon(lines.next()).await.unwrap() {
+        said.push(String::from_utf8(line.to_vec()).unwrap());
+    }
+    let said = said.join("\n");
+    let (progress, result) = (said.find("event: progress").unwrap(), said.find("event: result").unwrap());
+    assert!(progress < result && said.contains(r#""progress":1.0,"total":1.0"#), "{said}");
+}
+
+#[tokio::test]
+async fn log_lines_reach_whoever_wants_them() {
+    for era in ERAS {
+        let p = Platform::start().await;
+        let upstream = full(era).await;
+        add(&p, "up", &upstream.url()).await;
+        let call = || Ask::call("mcp.up:test_tool_with_logging", json!({}));
+        let lines = |said: Vec<Value>| {
+            let logs = said.iter().filter(|one| one["method"] == "notifications/message");
+            logs.map(|one| one["params"]["data"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let all = ["Tool execution started", "Tool processing data", "Tool execution completed"];
+        let said = p.user("ada").stream(call().meta(meta::LOG_LEVEL, json!("info"))).await.rest().await;
+        assert_eq!(text(&said.last().unwrap()["result"]), "Logged three times.");
+        assert_eq!(lines(said), all, "{era:?}");
+        let session = p.user("ada").handshake(LEGACY).await;
+        let params = json!({ "name": "mcp.up:test_tool_with_logging", "arguments": {} });
+        let legacy = || session.person.stream(Ask::legacy("tools/call", params.clone()));
+        assert_eq!(lines(legacy().await.rest().await), all, "{era:?}");
+        // Who names no level, or a higher one, hears none: the answer is all there is.
+        for ask in [call(), call().meta(meta::LOG_LEVEL, json!("error"))] {
+            p.user("ada").ask(ask).await.result();
+        }
+        session.ask("logging/setLevel", json!({ "level": "error" })).await.result();
+        session.ask("tools/call", params.clone()).await.result();
+    }
+}
+
+#[tokio::test]
+async fn traces_go_on_in_the_upstream() {
+    for era in ERAS {
+        let p = Platform::start().await;
+        let upstream = plain(era).await;
+        add(&p, "up", &upstream.url()).await;
+        let (trace, span) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");
+        let parent = format!("00-{trace}-{span}-01");
+        let ask = Ask::call("mcp.up:echo", json!({ "text": "x" }))
+            .meta("traceparent", json!(parent))
+            .meta("tracestate", json!("vendor=1,other=2"))
+            .meta("baggage", json!("who=me"))
+            .meta("vendor/private", json!("between us"));
+        p.user("ada").ask(ask).await.result();
+        let rest = live(&p, "ada").await.header("traceparent", &parent);
+        rest.call("mcp.up:echo", json!({ "text": "x" })).await.expect(200);
+        p.user("ada").run("mcp.up:echo", json!({ "text": "x" })).await;
+        let seen = upstream.seen("tools/call");
+        let parents: Vec<_> = seen.iter().map(|seen| seen.meta()["traceparent"].as_str().unwrap()).collect();
+        for told in &parents[..2] {
+            assert!(told.starts_with(&format!("00-{trace}-")) && !told.contains(span), "{told}");
+        }
+        assert!(!parents[2].contains(trace), "a trace of its own");
+        let meta = seen[0].meta();
+        assert_eq!((&meta["tracestate"], &meta["baggage"]), (&json!("vendor=1,other=2"), &json!("who=me")));
+        assert!(meta["vendor/private"].is_null(), "what is between client and platform stays there");
+    }
+}
+
+#[tokio::test]
+async fn a_key_makes_a_call_once() {
+    let p = Platform::start().await;
+    let upstream = plain(Era::Modern).await;
+    add(&p, "up", &upstream.url()).await;
+    let keyed = |text: &str| {
+        Ask::call("mcp.up:echo", json!({ "text": text })).meta(meta::IDEMPOTENCY_KEY, json!("k"))
+    };
+    let ada = live(&p, "ada").await;
+    upstream.when(On::tool("echo"), Behave::Hold);
+    let (first, second, ()) = tokio::join!(ada.ask(keyed("a")), ada.ask(keyed("a")), async {
+        upstream.wait_seen("tools/call", 1).await;
+        upstream.let_through(1);
+    });
+    assert_eq!((text(&first.result()), text(&second.result())), ("a", "a"));
+    upstream.behave_well();
+    let rest = ada.clone().header("idempotency-key", "k");
+    assert_eq!(rest.call("mcp.up:echo", json!({ "text": "a" })).await.expect(200).json()["content"], "a");
+    assert_eq!(upstream.seen("tools/call").len(), 1);
+    assert_eq!(rest.call("mcp.up:echo", json!({ "text": "b" })).await.expect(409).code(), "CONFLICT");
+    assert!(upstream.seen("tools/call")[0].meta()[meta::IDEMPOTENCY_KEY].is_null());
+    // Where nothing ran, the key is free again.
+    upstream.down().await;
+    let other = ada.clone().header("idempotency-key", "other");
+    let failed = other.call("mcp.up:echo", json!({ "text": "a" })).await;
+    assert!(failed.json()["error"]["retryable"] == true, "{}", failed.text);
+    upstream.up().await;
+    super::world::refresh(&p, "up").await;
+    other.call("mcp.up:echo", json!({ "text": "a" })).await.expect(200);
+}
+
+#[tokio::test]
+async fn mirrored_parameters_travel_in_headers_again() {
+    let p = Platform::start().await;
+    let upstream = full(Era::Modern).await;
+    add_with(&p, "up", json!({ "url": upstream.url(), "rename": { "test_x_mcp_header": "regional" } })).await;
+    let arguments = json!({ "region": "Zürich", "shard": 7 });
+    let ask = Ask::call("mcp.up:regional", arguments.clone())
+        .with("mcp-param-region", "=?base64?WsO8cmljaA==?=")
+        .with("mcp-param-shard", "7");
+    assert!(text(&p.user("ada").ask(ask).await.result()).contains("Zürich"));
+    let rest = live(&p, "ada").await.call("mcp.up:regional", arguments.clone()).await.expect(200);
+    assert!(rest.text.contains("shard=7"), "{}", rest.text);
+    for seen in upstream.seen("tools/call") {
+        assert_eq!(seen.header("mcp-param-region"), Some("=?base64?WsO8cmljaA==?="));
+        assert_eq!(seen.header("mcp-param-shard"), Some("7"));
+    }
+    let lying = Ask::call("mcp.up:regional", arguments).with("mcp-param-region", "Bern");
+    assert_eq!(p.user("ada").ask(lying).await.refusal(), (400, -32020));
+    assert_eq!(upstream.seen("tools/call").len(), 2);
+}
+
+#[tokio::test]
+async fn an_upstream_whose_headers_differ_is_listed_anew() {
+    let p = Platform::start().await;
+    let upstream = plain(Era::Modern).await;
+    add(&p, "up", &upstream.url()).await;
+    let ada = live(&p, "ada").await;
+    // Nobody tells that the tool wants a header now.
+    let mut changed = tool("echo");
+    changed["inputSchema"]["properties"] = json!({ "text": { "type": "string", "x-mcp-header": "Text" } });
+    upstream.offer(List::Tools, vec![changed]);
+    let first = ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(502);
+    assert_eq!((first.code().as_str(), &first.json()["error"]["retryable"]), ("NETWORK_ERROR", &json!(true)));
+    until(async || ada.tools().await, |tools| tools.len() == 1).await;
+    let second = ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(200);
+    assert_eq!(second.json()["content"], "x");
+    assert_eq!(upstream.seen("tools/call").last().unwrap().header("mcp-param-text"), Some("x"));
+}
+
+#[tokio::test]
+async fn failures_are_told_in_the_platforms_own_words() {
+    let p = Platform::start().await;
+    let upstream = plain(Era::Modern).await;
+    add_with(&p, "up", json!({ "url": upstream.url(), "callTimeoutMs": 100 })).await;
+    let ada = live(&p, "ada").await;
+    let failed = ada.call("mcp.up:fail", json!({})).await.expect(500);
+    assert!(
+        failed.code() == "EXECUTION_ERROR" && failed.text.contains("as it was told to"),
+        "{}",
+        failed.text
+    );
+    let result = ada.run("mcp.up:fail", json!({})).await;
+    assert_eq!((&result["isError"], text(&result)), (&json!(true), "It failed, as it was told to."));
+    // (what it does, code, status, whether to try again; `echo` says that it is read-only, `add` does not)
+    for (fault, code, status, echo, add) in [
+        (Behave::error(-32603, "inner"), "EXECUTION_ERROR", 500, false, false),
+        (Behave::error(-32602, "odd"), "EXECUTION_ERROR", 500, false, false),
+        (Behave::error(-32601, "no"), "TOOL_NOT_HANDLED", 502, false, false),
+        (Behave::status(500), "HTTP_ERROR", 502, true, false),
+        (Behave::html(404), "HTTP_ERROR", 502, false, false),
+        (Behave::Hang, "TIMEOUT", 504, true, false),
+        (Behave::Die, "INVALID_RESPONSE", 502, false, false),
+        (Behave::DieMidway, "INVALID_RESPONSE", 502, false, false),
+    ] {
+        for (name, arguments, retryable) in
+            [("echo", json!({ "text": "x" }), echo), ("add", json!({ "a": 1, "b": 2 }), add)]
+        {
+            upstream.when(On::tool(name), fault.clone());
+            let answer = ada.call(&format!("mcp.up:{name}"), arguments).await.expect(status);
+            let about = format!("{fault:?} {name}: {}", answer.text);
+            assert_eq!(answer.code(), code, "{about}");
+            assert_eq!(answer.json()["error"]["retryable"], retryable, "{about}");
+            // One call in between that goes well, so that it is not given up.
+            ada.call("mcp.up:fail", json!({})).await.expect(500);
+        }
+    }
+    let bad = ada.call("mcp.up:echo", json!({ "text": 7 })).await.expect(400);
+    assert_eq!(bad.code(), "INVALID_ARGUMENTS", "checked before it is sent");
+}

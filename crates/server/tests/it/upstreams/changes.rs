@@ -1,0 +1,161 @@
+//! Lists of upstreams that change: told to whoever listens, and harmless to whoever is just reading them.
+
+use serde_json::{Value, json};
+use toolyard_testkit::upstream::{Era, FakeUpstream, List};
+
+use super::world::{add, create, live, names, plain, tool, until};
+use crate::{
+    mcp::client::{Events, LEGACY},
+    platform::Platform,
+};
+
+const TOOLS: &str = "notifications/tools/list_changed";
+const PROMPTS: &str = "notifications/prompts/list_changed";
+const RESOURCES: &str = "notifications/resources/list_changed";
+
+async fn platform() -> Platform {
+    Platform::with(|config| config.mcp.debounce_ms = 1).await
+}
+
+/// An upstream of that era with every list, added and listened to.
+async fn listed(p: &Platform, era: Era) -> FakeUpstream {
+    let upstream = plain(era).await;
+    upstream.offer(List::Prompts, vec![json!({ "name": "old" })]);
+    upstream.offer(List::Resources, vec![json!({ "uri": "a:old", "name": "old" })]);
+    add(p, "up", &upstream.url()).await;
+    upstream.wait_listening(1).await;
+    upstream
+}
+
+async fn told(events: &mut Events) -> String {
+    events.message().await["method"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_change_reaches_every_open_stream_and_is_there() {
+    for era in [Era::Modern, Era::Legacy] {
+        let p = platform().await;
+        let upstream = listed(&p, era).await;
+        let ada = p.user("ada");
+        let filter =
+            json!({ "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true });
+        let mut listen = ada.listen("l", filter).await;
+        let session = ada.handshake(LEGACY).await;
+        let mut get = session.get().await;
+        for (list, item, method) in [
+            (List::Tools, tool("new"), TOOLS),
+            (List::Prompts, json!({ "name": "new" }), PROMPTS),
+            (List::Resources, json!({ "uri": "a:new", "name": "new" }), RESOURCES),
+            (List::Templates, json!({ "uriTemplate": "a:{x}", "name": "new" }), RESOURCES),
+        ] {
+            upstream.offer(list, vec![item]);
+            upstream.announce(list);
+            assert_eq!(told(&mut listen).await, method, "{era:?}");
+            assert_eq!(told(&mut get).await, method, "{era:?}");
+        }
+        assert_eq!(names(&ada, "tools/list").await, ["mcp_up__new"]);
+        assert_eq!(names(&ada, "prompts/list").await, ["mcp_up__new"]);
+        assert_eq!(names(&ada, "resources/list").await, ["a:mcp.up/new"]);
+        assert_eq!(names(&ada, "resources/templates/list").await, ["a:mcp.up/{x}"]);
+    }
+}
+
+#[tokio::test]
+async fn adding_going_and_changing_the_filters_is_told_as_well() {
+    let p = platform().await;
+    let ada = p.user("ada");
+    let mut listen = ada.listen("l", json!({ "toolsListChanged": true })).await;
+    let upstream = plain(Era::Modern).await;
+    create(&p, "up", json!({ "url": upstream.url() })).await;
+    assert_eq!(told(&mut listen).await, TOOLS, "listed by itself");
+    p.nobody().patch("/api/upstreams/up", &json!({ "exclude": ["fail"] })).await.expect(200);
+    assert_eq!(told(&mut listen).await, TOOLS);
+    assert_eq!(names(&ada, "tools/list").await.len(), 3);
+    p.nobody().delete("/api/upstreams/up").await.expect(204);
+    assert_eq!(told(&mut listen).await, TOOLS);
+    assert_eq!(names(&ada, "tools/list").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn what_is_announced_and_the_same_is_told_to_nobody() {
+    let p = platform().await;
+    let upstream = listed(&p, Era::Modern).await;
+    let mut listen =
+        p.user("ada").listen("l", json!({ "toolsListChanged": true, "promptsListChanged": true })).await;
+    let before = upstream.seen("tools/list").len();
+    upstream.announce(List::Tools);
+    upstream.wait_seen("tools/list", before + 1).await;
+    // A real change comes after it, and is the first thing that is heard.
+    upstream.offer(List::Prompts, vec![json!({ "name": "new" })]);
+    upstream.announce(List::Prompts);
+    assert_eq!(told(&mut listen).await, PROMPTS);
+}
+
+#[tokio::test]
+async fn a_flood_of_changes_is_not_a_flood_of_questions() {
+    let p = platform().await;
+    let upstream = listed(&p, Era::Modern).await;
+    let ada = live(&p, "ada").await;
+    let before = upstream.seen("tools/list").len();
+    upstream.offer(List::Tools, vec![tool("flood")]);
+    for _ in 0..50 {
+        upstream.announce(List::Tools);
+    }
+    until(async || ada.tools().await, |tools| tools == &["mcp.up:flood"]).await;
+    let asked = upstream.seen("tools/list").len() - before;
+    assert!(asked <= 10, "{asked} times");
+}
+
+#[tokio::test]
+async fn whoever_pages_through_a_list_that_changes_misses_nothing_that_stays() {
+    let p = Platform::with(|config| config.mcp.page_size = 10).await;
+    let upstream = plain(Era::Modern).await;
+    let many =
+        |numbers: Vec<usize>| numbers.into_iter().map(|n| tool(&format!("tool{n}"))).collect::<Vec<_>>();
+    upstream.offer(List::Tools, many((0..40).collect()));
+    add(&p, "up", &upstream.url()).await;
+    upstream.wait_listening(1).await;
+    let ada = p.user("ada");
+    let page = async |cursor: Option<&Value>| {
+        let params = cursor.map_or(json!({}), |cursor| json!({ "cursor": cursor }));
+        let page = ada.modern("tools/list", params).await.result();
+        let names =
+            page["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned());
+        (names.collect::<Vec<_>>(), page["nextCursor"].clone())
+    };
+    let (mut seen, mut cursor) = page(None).await;
+    let mut list: Vec<usize> = (0..40).collect();
+    // Between the pages something goes before, behind and at the place where the reader stands, and something comes.
+    for gone in [3, 19, 35] {
+        list.retain(|number| *number != gone);
+        list.insert(0, 100 + gone);
+        upstream.offer(List::Tools, many(list.clone()));
+        let status = super::world::refresh(&p, "up").await;
+        assert_eq!(status["tools"], 40);
+        let (more, next) = page(Some(&cursor)).await;
+        seen.extend(more);
+        cursor = next;
+    }
+    while !cursor.is_null() {
+        let (more, next) = page(Some(&cursor)).await;
+        seen.extend(more);
+        cursor = next;
+    }
+    for stays in (0..40).filter(|number| ![3, 19, 35].contains(number)) {
+        let name = format!("mcp_up__tool{stays}");
+        assert!(seen.contains(&name), "{name} was missed");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_of_changes_that_breaks_is_opened_again_and_the_gap_is_read() {
+    for era in [Era::Modern, Era::Legacy] {
+        let p = platform().await;
+        let upstream = listed(&p, era).await;
+        let ada = live(&p, "ada").await;
+        upstream.offer(List::Tools, vec![tool("gap")]);
+        // Told to nobody: the stream is broken just then.
+        upstream.cut_listening();
+        until(async || ada.tools().await, |tools| tools == &["mcp.up:gap"]).await;
+    }
+}

@@ -1,0 +1,107 @@
+//! What the operator leaves out, renames, sorts and ties to a device.
+
+use serde_json::{Value, json};
+use toolyard_testkit::upstream::{Era, List};
+
+use super::world::{add_with, full, hidden, live, names, plain, refresh, tool};
+use crate::platform::Platform;
+
+#[tokio::test]
+async fn only_what_is_included_and_not_excluded_is_there() {
+    let p = Platform::start().await;
+    let upstream = full(Era::Modern).await;
+    let tools = ["get_a", "get_secret", "set_a"].map(tool);
+    upstream.offer(List::Tools, tools.to_vec());
+    let filter = json!({ "url": upstream.url(), "include": ["get_*", "test://*", "test_simple_?rompt"],
+        "exclude": ["*secret*", "test://static-b*"] });
+    let status = add_with(&p, "up", filter).await;
+    let ada = live(&p, "ada").await;
+    assert_eq!(ada.tools().await, ["mcp.up:get_a"]);
+    assert_eq!(hidden(&ada, "mcp.up:set_a").await, "the operator does not include it");
+    assert_eq!(hidden(&ada, "mcp.up:get_secret").await, "the operator excludes it");
+    assert_eq!(names(&ada, "prompts/list").await, ["mcp_up__test_simple_prompt"]);
+    let resources = names(&ada, "resources/list").await;
+    assert_eq!(resources, ["test://mcp.up/static-text", "test://mcp.up/watched-resource"]);
+    let set_aside: Vec<_> = status["setAside"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert!(set_aside.contains(&&json!("set_a")) && set_aside.contains(&&json!("get_secret")), "{status}");
+
+    // What is left out cannot be had by whoever knows its name.
+    for name in ["mcp.up:set_a", "mcp_up__get_secret"] {
+        assert_eq!(ada.call(name, json!({})).await.expect(404).code(), "TOOL_NOT_FOUND");
+    }
+    for uri in ["test://mcp.up/static-binary", "test://static-binary", "other://mcp.up/x"] {
+        let read = ada.modern("resources/read", json!({ "uri": uri })).await;
+        assert_eq!(read.refusal(), (200, -32602), "{uri}: {}", read.text);
+    }
+    let prompt = ada.modern("prompts/get", json!({ "name": "mcp.up:test_prompt_with_image" })).await;
+    assert_eq!(prompt.refusal(), (200, -32602), "{}", prompt.text);
+    for uri in ["test://mcp.up/static-text", "test://mcp.up/template/1/data"] {
+        ada.modern("resources/read", json!({ "uri": uri })).await.result();
+    }
+    assert!(upstream.seen("tools/call").is_empty() && upstream.seen("prompts/get").is_empty());
+}
+
+#[tokio::test]
+async fn a_renamed_tool_is_called_by_its_own_name() {
+    let p = Platform::start().await;
+    let upstream = plain(Era::Both).await;
+    let rename = json!({ "echo": "say-it", "add": "fail" });
+    add_with(&p, "up", json!({ "url": upstream.url(), "rename": rename })).await;
+    let ada = live(&p, "ada").await;
+    assert_eq!(ada.tools().await, ["mcp.up:say-it", "mcp.up:fail", "mcp.up:steps"]);
+    assert_eq!(hidden(&ada, "mcp.up:fail").await, "a tool of that name came before", "two of one name");
+    ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(404);
+    assert_eq!(ada.call("mcp.up:say-it", json!({ "text": "x" })).await.expect(200).json()["content"], "x");
+    let sum = ada.call("mcp.up:fail", json!({ "a": 1, "b": 2 })).await.expect(200).json();
+    assert_eq!(sum["content"], "3");
+    let called: Vec<_> = upstream.seen("tools/call").iter().map(|seen| seen.params["name"].clone()).collect();
+    assert_eq!(called, ["echo", "add"]);
+    let header: Vec<_> =
+        upstream.seen("tools/call").iter().map(|seen| seen.header("mcp-name").unwrap().to_owned()).collect();
+    assert_eq!(header, ["echo", "add"]);
+}
+
+#[tokio::test]
+async fn a_category_is_given_to_tools_that_have_none() {
+    let p = Platform::start().await;
+    let upstream = plain(Era::Both).await;
+    let mut music = tool("music");
+    music["mentraExtensions"] = json!({ "category": "media" });
+    upstream.offer(List::Tools, vec![tool("todo"), music]);
+    add_with(&p, "up", json!({ "url": upstream.url(), "category": "productivity" })).await;
+    let ada = live(&p, "ada").await;
+    let of = async |category: &str| -> Vec<Value> {
+        let listed = ada.get(&format!("/api/tools?category={category}")).await.expect(200).json();
+        listed["tools"].as_array().unwrap().iter().map(|tool| tool["name"].clone()).collect()
+    };
+    assert_eq!(of("productivity").await, ["mcp.up:todo"]);
+    assert_eq!(of("media").await, ["mcp.up:music"]);
+    assert_eq!(of("other").await, [json!(""); 0]);
+}
+
+#[tokio::test]
+async fn tools_that_need_a_device_are_hidden_from_others_with_everything_beside_them() {
+    let p = Platform::start().await;
+    let upstream = full(Era::Modern).await;
+    upstream.offer(List::Tools, vec![tool("photo")]);
+    let camera = json!([{ "type": "CAMERA", "level": "REQUIRED" }]);
+    add_with(&p, "cam", json!({ "url": upstream.url(), "hardwareRequirements": camera })).await;
+    let mut device = p.device("ada").await;
+    let ada = p.user("ada");
+    assert_eq!(ada.tools().await, ["mcp.cam:photo"], "no device hides nothing");
+    device.wears("Even Realities G1").await;
+    assert_eq!(ada.tools().await, [""; 0]);
+    let reason = hidden(&ada, "mcp.cam:photo").await;
+    assert!(reason.contains("CAMERA") || reason.to_lowercase().contains("camera"), "{reason}");
+    ada.call("mcp.cam:photo", json!({})).await.expect(404);
+    assert_eq!(names(&ada, "prompts/list").await, [""; 0]);
+    assert_eq!(names(&ada, "resources/list").await, [""; 0]);
+    for uri in ["test://mcp.cam/static-text", "test://static-text"] {
+        let read = ada.modern("resources/read", json!({ "uri": uri })).await;
+        assert_eq!(read.refusal(), (200, -32602), "{uri}: {}", read.text);
+    }
+    device.wears("Mentra Live").await;
+    assert_eq!(ada.tools().await, ["mcp.cam:photo"]);
+    ada.modern("resources/read", json!({ "uri": "test://mcp.cam/static-text" })).await.result();
+    refresh(&p, "cam").await;
+}

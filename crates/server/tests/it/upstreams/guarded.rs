@@ -1,0 +1,152 @@
+//! An upstream behind OAuth: whoever brings no good token is sent to the authorization server; whoever does reaches the
+//! server that is theirs.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+
+use bytes::Bytes;
+use http::{Request, Response, header};
+use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use serde_json::json;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use toolyard_testkit::{
+    authorization::{FakeAuthorization, FakeResource},
+    upstream::{Era, FakeUpstream},
+};
+
+use super::world::plain;
+use crate::{
+    mcp::client::soon,
+    platform::{Answer, Person, Platform},
+};
+
+type Body = BoxBody<Bytes, hyper::Error>;
+
+/// An upstream, its authorization server, and the door between them.
+pub(crate) struct Guarded {
+    pub(crate) authorization: FakeAuthorization,
+    /// Checks tokens for the door, and tells where to get them.
+    pub(crate) resource: FakeResource,
+    /// Where the first token leads.
+    pub(crate) first: FakeUpstream,
+    /// Where every other token leads.
+    pub(crate) second: FakeUpstream,
+    url: String,
+    stop: CancellationToken,
+}
+
+/// What the door knows.
+struct Door {
+    checks: String,
+    upstreams: [String; 2],
+    tokens: Mutex<HashMap<String, usize>>,
+}
+
+impl Guarded {
+    pub(crate) async fn start(era: Era) -> Self {
+        let authorization = FakeAuthorization::start().await;
+        let resource = FakeResource::start(&authorization).await;
+        let (first, second) = (plain(era).await, plain(era).await);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        resource.script(|script| script.resource = Some(url.clone()));
+        let door = Arc::new(Door {
+            checks: resource.url(),
+            upstreams: [first.url(), second.url()],
+            tokens: Mutex::default(),
+        });
+        let stop = CancellationToken::new();
+        TaskTracker::new().spawn(accept(listener, door, stop.clone()));
+        Self { authorization, resource, first, second, url, stop }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        self.url.clone()
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+async fn accept(listener: TcpListener, door: Arc<Door>, stop: CancellationToken) {
+    let tasks = TaskTracker::new();
+    loop {
+        let stream = tokio::select! {
+            accepted = listener.accept() => accepted.unwrap().0,
+            () = stop.cancelled() => return,
+        };
+        let (door, stop) = (door.clone(), stop.clone());
+        tasks.spawn(async move {
+            let service = service_fn(move |request| pass(door.clone(), request));
+            let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+            tokio::select! {
+                _ = connection => {}
+                () = stop.cancelled() => {}
+            }
+        });
+    }
+}
+
+/// Asks the resource what it thinks of the token, then passes the request on.
+async fn pass(door: Arc<Door>, request: Request<Incoming>) -> Result<Response<Body>, hyper::Error> {
+    let (mut head, body) = request.into_parts();
+    let body = body.collect().await?.to_bytes();
+    let token = head.headers.get(header::AUTHORIZATION).cloned();
+    let mut check = Request::get("/mcp");
+    if let Some(token) = &token {
+        check = check.header(header::AUTHORIZATION, token);
+    }
+    let checked = send(&door.checks, check.body(Full::default()).unwrap()).await?;
+    if !checked.status().is_success() {
+        return Ok(checked);
+    }
+    let place = {
+        let mut tokens = door.tokens.lock().unwrap();
+        let next = tokens.len().min(1);
+        *tokens.entry(token.unwrap().to_str().unwrap().to_owned()).or_insert(next)
+    };
+    head.headers.remove(header::AUTHORIZATION);
+    head.headers.remove(header::HOST);
+    send(&door.upstreams[place], Request::from_parts(head, Full::new(body))).await
+}
+
+async fn send(url: &str, mut request: Request<Full<Bytes>>) -> Result<Response<Body>, hyper::Error> {
+    let authority = url.strip_prefix("http://").unwrap().split('/').next().unwrap().to_owned();
+    request.headers_mut().insert(header::HOST, authority.parse().unwrap());
+    let stream = TcpStream::connect(&authority).await.unwrap();
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    TaskTracker::new().spawn(connection);
+    let response = sender.send_request(request).await?;
+    Ok(response.map(|body| body.boxed()))
+}
+
+/// What a browser does: follows the link to the authorization server, which says yes and names the way back.
+pub(crate) async fn says_yes(p: &Platform, link: &str) -> String {
+    let answer = soon(p.fetch(link)).await;
+    assert_eq!(answer.status, 302, "{}", answer.text);
+    let back = answer.header("location").to_owned();
+    let path = back.strip_prefix(&p.url).unwrap_or_else(|| panic!("{back} leads elsewhere"));
+    path.to_owned()
+}
+
+/// Asks for a link: where it leads, and the cookie that the browser got with it.
+pub(crate) async fn link(who: &Person<'_>, id: &str) -> (String, String) {
+    let answer = soon(who.post(&format!("/api/upstreams/{id}/authorize"), &json!({}))).await.expect(200);
+    let cookie = answer.header("set-cookie").split(';').next().unwrap().to_owned();
+    (answer.json()["link"].as_str().unwrap().to_owned(), cookie)
+}
+
+/// The whole way, in the browser that asked for it.
+pub(crate) async fn authorize(p: &Platform, user: &str, id: &str) -> Answer {
+    let (link, cookie) = link(&p.user(user), id).await;
+    let back = says_yes(p, &link).await;
+    soon(p.as_with(&[("cookie", &cookie)]).get(&back)).await
+}

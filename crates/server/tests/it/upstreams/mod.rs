@@ -1,0 +1,31 @@
+//! MCP servers in the world behind the platform: through REST and through the MCP door, with upstreams that can be told to
+//! misbehave.
+//!
+//! | look for | in |
+//! | --- | --- |
+//! | upstreams, and who asks for them | [`world`] |
+//! | adding, changing, removing; who may | [`manage`], [`roles`], [`secrets`], [`configured`] |
+//! | what is listed | [`lists`], [`filters`], [`odd`] |
+//! | calls, and callers who go away | [`calls`], [`cancel`] |
+//! | questions to the caller | [`asks`], [`awaited`] |
+//! | prompts and resources | [`items`], [`watch`] |
+//! | lists that change, upstreams that fail | [`changes`], [`faults`] |
+//! | processes | [`stdio`] |
+
+mod asks;
+mod awaited;
+mod calls;
+mod cancel;
+mod changes;
+mod configured;
+mod faults;
+mod filters;
+mod items;
+mod lists;
+mod manage;
+mod odd;
+mod roles;
+mod secrets;
+mod stdio;
+mod watch;
+mod world;

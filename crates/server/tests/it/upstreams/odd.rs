@@ -1,0 +1,180 @@
+//! Lists and results as servers in the field send them: one bad thing never takes the good ones with it.
+
+use serde_json::{Value, json};
+use toolyard_testkit::upstream::{Behave, Era, FakeUpstream, List, On, Options, odd};
+
+use super::world::{add, hidden, live, names, plain, refresh, text, tool};
+use crate::{mcp::client::Ask, platform::Platform};
+
+#[tokio::test]
+async fn a_bad_tool_is_set_aside_and_the_rest_stays() {
+    let p = Platform::start().await;
+    let upstream = plain(Era::Both).await;
+    let mut huge = tool("huge");
+    huge["_meta"] = json!({ "x": "x".repeat(65 * 1024) });
+    let mut described = tool("described");
+    described["description"] = "d".repeat(9 * 1024).into();
+    let mut mirrored = tool("mirrored");
+    mirrored["inputSchema"]["properties"] = json!({ "n": { "type": "number", "x-mcp-header": "N" } });
+    let more =
+        [huge, described, mirrored, tool("co:lon"), tool("spa ce"), tool(&"n".repeat(129)), tool("good")];
+    let tools = [vec![tool("good")], odd::bad_tools(), more.to_vec(), vec![tool("last")]].concat();
+    upstream.offer(List::Tools, tools);
+    let status = add(&p, "up", &upstream.url()).await;
+    assert_eq!((&status["state"], &status["tools"]), (&json!("up"), &json!(3)), "{status}");
+    let ada = live(&p, "ada").await;
+    assert_eq!(ada.tools().await, ["mcp.up:good", "mcp.up:bad_schema", "mcp.up:last"]);
+    for (name, word) in [
+        ("mcp.up:no_schema", "inputSchema"),
+        ("mcp.up:output_is_true", "outputSchema"),
+        ("mcp.up:schema_is_text", "inputSchema"),
+        ("mcp.up:huge", "65536 bytes"),
+        ("mcp.up:described", "description"),
+        ("mcp.up:mirrored", "x-mcp-header"),
+        ("mcp.up:good", "came before"),
+        ("mcp.up:tools[2]", "name"),
+        ("mcp.up:tools[8]", "expected an object"),
+    ] {
+        let reason = hidden(&ada, name).await;
+        assert!(reason.contains(word), "{name}: {reason}");
+    }
+    let set_aside = status["setAside"].as_array().unwrap();
+    assert_eq!(set_aside.len(), 15, "{status}");
+    for name in ["good", "last"] {
+        ada.call(&format!("mcp.up:{name}"), json!({})).await.expect(200);
+    }
+    // Its schema says nothing that can be checked; whoever calls it is told.
+    let broken = ada.call("mcp.up:bad_schema", json!({})).await.expect(503);
+    assert!(broken.text.contains("broken schema"), "{}", broken.text);
+}
+
+#[tokio::test]
+async fn bad_prompts_and_resources_are_set_aside_as_well() {
+    let p = Platform::start().await;
+    let upstream = plain(Era::Both).await;
+    let prompts = [json!({ "name": "fine" }), json!({ "name": 7 }), json!({ "name": "sp ace" }), json!([])];
+    upstream.offer(List::Prompts, prompts.to_vec());
+    let resource = |uri: &str| json!({ "uri": uri, "name": "r", "vendor": { "kept": 1 } });
+    let big = json!({ "uri": "a:b", "name": "x".repeat(65 * 1024) });
+    let resources =
+        vec![resource("a:1"), resource("no-scheme"), resource(""), big, resource("a:1"), json!(5)];
+    upstream.offer(List::Resources, resources);
+    let status = add(&p, "up", &upstream.url()).await;
+    assert_eq!(
+        (&status["prompts"], &status["resources"], &status["tools"]),
+        (&json!(1), &json!(1), &json!(4))
+    );
+    assert_eq!(status["setAside"].as_array().unwrap().len(), 8, "{status}");
+    let listed = p.user("ada").modern("resources/list", json!({})).await.result();
+    assert_eq!(listed["resources"], json!([{ "uri": "a:mcp.up/1", "name": "r", "vendor": { "kept": 1 } }]));
+}
+
+#[tokio::test]
+async fn fields_that_no_revision_knows_are_kept() {
+    let p = Platform::start().await;
+    let upstream = plain(Era::Both).await;
+    upstream.offer(List::Tools, vec![odd::tool_with_unknown_fields()]);
+    upstream.when(On::tool("unknown_fields"), Behave::Result(odd::unknown_content()));
+    add(&p, "up", &upstream.url()).await;
+    let ada = live(&p, "ada").await;
+    let listed = ada.modern("tools/list", json!({})).await.result()["tools"][0].clone();
+    let came = odd::tool_with_unknown_fields();
+    for member in ["title", "inputSchema", "annotations", "execution", "securitySchemes", "fromTheFuture"] {
+        assert_eq!(listed[member], came[member], "{member}");
+    }
+    let rest = ada.get("/api/tools").await.json()["tools"][0].clone();
+    assert_eq!(rest["fromTheFuture"], came["fromTheFuture"]);
+
+    let result = ada.run("mcp.up:unknown_fields", json!({ "x": 1 })).await;
+    assert_eq!(result["content"], odd::unknown_content()["content"], "also a type that nobody knows");
+    assert_eq!(result["vendorResult"], json!({ "kept": true }));
+    let rest = ada.call("mcp.up:unknown_fields", json!({})).await.expect(200).json();
+    assert_eq!(rest["content"], odd::unknown_content()["content"]);
+}
+
+#[tokio::test]
+async fn a_broken_page_keeps_those_before_it_and_says_so() {
+    for fault in [Behave::not_json(), Behave::error(-32603, "no more"), Behave::Die, Behave::wrong_shape()] {
+        let p = Platform::start().await;
+        let upstream = FakeUpstream::with(Options { page_size: Some(3), ..Options::default() }).await;
+        upstream.when(On::method("tools/list").page(2), fault.clone());
+        let status = add(&p, "up", &upstream.url()).await;
+        assert_eq!(status["tools"], 3, "{fault:?}: {status}");
+        assert!(status["setAside"][0]["reason"].as_str().unwrap().contains("later page"), "{status}");
+        let ada = live(&p, "ada").await;
+        assert!(hidden(&ada, "mcp.up:*").await.starts_with("tools/list:"));
+        ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(200);
+        upstream.behave_well();
+        let status = refresh(&p, "up").await;
+        assert_eq!((&status["tools"], &status["setAside"]), (&json!(4), &Value::Null));
+        assert_eq!(hidden(&ada, "mcp.up:*").await, "");
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_goes_round_in_a_circle_ends() {
+    let p = Platform::start().await;
+    let upstream = FakeUpstream::with(Options { page_size: Some(2), ..Options::default() }).await;
+    let page = json!({ "tools": [tool("again")], "nextCursor": "from-2" });
+    upstream.when(On::method("tools/list").page(2), Behave::Result(page));
+    let status = add(&p, "up", &upstream.url()).await;
+    assert_eq!(status["tools"], 3, "{status}");
+    assert!(status["setAside"].to_string().contains("circle"), "{status}");
+}
+
+#[tokio::test]
+async fn a_thousand_tools_in_pages_on_both_sides_and_not_one_more() {
+    let p = Platform::start().await;
+    let upstream = FakeUpstream::with(Options { page_size: Some(64), ..Options::default() }).await;
+    let many: Vec<Value> = (0..1_001).map(|number| tool(&format!("tool{number}"))).collect();
+    upstream.offer(List::Tools, many);
+    let status = add(&p, "up", &upstream.url()).await;
+    assert_eq!(status["tools"], 1_000);
+    assert_eq!(status["setAside"], json!([{ "name": "tool1000", "reason": "more than 1000 tools" }]));
+    let ada = live(&p, "ada").await;
+    assert_eq!(ada.tools().await.len(), 1_000);
+    let (mut seen, mut cursor, mut pages) = (Vec::new(), Value::Null, 0);
+    loop {
+        let mut params = json!({});
+        if !cursor.is_null() {
+            params["cursor"] = cursor;
+        }
+        let page = ada.ask(Ask::modern("tools/list", params)).await.result();
+        seen.extend(page["tools"].as_array().unwrap().iter().map(|tool| tool["name"].clone()));
+        (cursor, pages) = (page["nextCursor"].clone(), pages + 1);
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert_eq!((seen.len(), pages), (1_000, 10));
+    assert_eq!((&seen[0], &seen[999]), (&json!("mcp_up__tool0"), &json!("mcp_up__tool999")));
+    ada.call("mcp.up:tool999", json!({})).await.expect(200);
+}
+
+#[tokio::test]
+async fn results_that_are_none_and_results_that_are_large() {
+    let p = Platform::start().await;
+    let upstream = plain(Era::Both).await;
+    add(&p, "up", &upstream.url()).await;
+    let ada = live(&p, "ada").await;
+    upstream.when(On::tool("echo"), Behave::Result(odd::huge_result(5 * 1024 * 1024)));
+    let rest = ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(200).json();
+    assert_eq!(rest["content"].as_str().unwrap().len(), 5 * 1024 * 1024);
+    let result = ada.run("mcp.up:echo", json!({ "text": "x" })).await;
+    assert_eq!(text(&result).len(), 5 * 1024 * 1024);
+    upstream.when(On::tool("echo"), Behave::Result(odd::huge_result(17 * 1024 * 1024)));
+    assert_eq!(ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(502).code(), "INVALID_RESPONSE");
+    for fault in [Behave::wrong_shape(), Behave::not_json(), Behave::html(200)] {
+        upstream.when(On::tool("echo"), fault);
+        assert_eq!(
+            ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(502).code(),
+            "INVALID_RESPONSE"
+        );
+    }
+    // A promise of structure that is not kept.
+    upstream
+        .when(On::tool("add"), Behave::Result(json!({ "content": [], "structuredContent": { "sum": "3" } })));
+    let broken = ada.call("mcp.up:add", json!({ "a": 1, "b": 2 })).await.expect(502);
+    assert!(broken.text.contains("outputSchema"), "{}", broken.text);
+    assert_eq!(names(&ada, "tools/list").await.len(), 4);
+}

@@ -1,0 +1,239 @@
+//! Upstreams that are processes of ours: what they get, how long they live, and that nothing of them is left.
+#![cfg(target_os = "linux")]
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use toolyard_core::ports::Change;
+use toolyard_testkit::upstream::FakeUpstream;
+
+use super::{
+    asks::{able, elicitation, modern, willing},
+    world::{add_with, live, refresh, session_with, status, text, until},
+};
+use crate::{
+    mcp::client::{Ask, Events},
+    platform::Platform,
+};
+
+/// Where processes write down that they began.
+struct Diary(tempfile::TempDir);
+
+impl Diary {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    /// The fixture server as a process that writes its number down, and what it was given.
+    fn server(&self, options: &str) -> Value {
+        let (folder, binary) = (self.0.path().display(), FakeUpstream::binary());
+        let binary = binary.display();
+        let script = format!(
+            "echo $$ >> {folder}/pids; tr '\\\\0' '\\\\n' < /proc/$$/environ > {folder}/environ; pwd > {folder}/cwd; \\
+             exec {binary} --stdio {options}"
+        );
+        json!({ "command": "/bin/sh", "args": ["-c", script] })
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.path().join(name)).unwrap_or_default()
+    }
+
+    /// Every process so far.
+    fn pids(&self) -> Vec<String> {
+        self.read("pids").lines().map(str::to_owned).collect()
+    }
+
+    /// Those that are still there, as much as a zombie.
+    fn alive(&self) -> Vec<String> {
+        self.pids().into_iter().filter(|pid| Path::new(&format!("/proc/{pid}")).exists()).collect()
+    }
+
+    /// Waits until so many are there. Each look is a request, so that the server gets its turn.
+    async fn living(&self, p: &Platform, count: usize) {
+        until(
+            async || {
+                p.nobody().get("/health").await;
+                self.alive().len()
+            },
+            |alive| *alive == count,
+        )
+        .await;
+    }
+}
+
+fn with(mut details: Value, more: Value) -> Value {
+    details.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    details
+}
+
+#[tokio::test]
+async fn a_process_gets_what_was_named_and_little_else() {
+    let (p, diary) = (Platform::start().await, Diary::new());
+    let folder = diary.0.path().display().to_string();
+    let details = json!({ "env": { "KEY": "k-${UPSTREAM_KEY}", "PLAIN": "v" }, "cwd": folder });
+    let now = add_with(&p, "up", with(diary.server("--fixtures echo"), details)).await;
+    assert_eq!(
+        (&now["state"], &now["tools"], &now["revision"]),
+        (&json!("up"), &json!(4), &json!("2026-07-28"))
+    );
+    let given = diary.read("environ");
+    let mut given: Vec<_> = given.split_terminator('\0').collect();
+    given.sort_unstable();
+    assert_eq!(given, ["HOME=/tmp", "KEY=k-sesame", "PATH=/usr/bin:/bin", "PLAIN=v"]);
+    assert_eq!(diary.read("cwd").trim(), folder);
+    let answer = live(&p, "ada").await.call("mcp.up:echo", json!({ "text": "hi" })).await.expect(200);
+    assert_eq!(answer.json()["content"], "hi");
+}
+
+#[tokio::test]
+async fn users_share_a_process_unless_each_has_their_own() {
+    let (p, shared, own) = (Platform::start().await, Diary::new(), Diary::new());
+    add_with(&p, "shared", shared.server("--fixtures echo")).await;
+    add_with(&p, "own", with(own.server("--fixtures echo"), json!({ "perUser": true }))).await;
+    for user in ["ada", "bob", "ada"] {
+        let user = live(&p, user).await;
+        user.call("mcp.shared:echo", json!({ "text": "x" })).await.expect(200);
+        user.call("mcp.own:echo", json!({ "text": "x" })).await.expect(200);
+    }
+    assert_eq!(shared.pids().len(), 1);
+    assert_eq!(own.pids().len(), 3, "one for the lists, and one for each user");
+}
+
+#[tokio::test]
+async fn a_process_ends_with_its_upstream_and_with_the_server() {
+    let (p, diary) = (Platform::start().await, Diary::new());
+    add_with(&p, "up", with(diary.server("--fixtures echo"), json!({ "perUser": true }))).await;
+    live(&p, "ada").await.call("mcp.up:echo", json!({ "text": "x" })).await.expect(200);
+    assert_eq!(diary.alive().len(), 2);
+    // Another description is another process.
+    p.nobody().patch("/api/upstreams/up", &json!({ "env": { "A": "b" } })).await.expect(200);
+    refresh(&p, "up").await;
+    diary.living(&p, 1).await;
+    assert_eq!(diary.pids().len(), 3);
+    p.nobody().delete("/api/upstreams/up").await.expect(204);
+    diary.living(&p, 0).await;
+
+    add_with(&p, "again", diary.server("--fixtures echo")).await;
+    assert_eq!(diary.alive().len(), 1);
+    p.stop().await;
+    assert_eq!(diary.alive(), [""; 0], "gone and reaped before the server is");
+}
+
+#[tokio::test]
+async fn a_process_that_crashed_is_started_again() {
+    let (p, diary) = (Platform::start().await, Diary::new());
+    add_with(&p, "up", diary.server("--fixtures echo")).await;
+    let ada = live(&p, "ada").await;
+    let kill = |pid: &str| {
+        let killed = std::process::Command::new("kill").args(["-9", pid]).status().unwrap();
+        assert!(killed.success());
+    };
+    kill(&diary.pids()[0]);
+    // By itself, and the list was there all the time.
+    let listed = async || {
+        assert_eq!(ada.tools().await.len(), 4);
+        (diary.pids().len(), status(&p, "up").await["state"].clone())
+    };
+    until(listed, |(starts, state)| *starts >= 2 && state == "up").await;
+    kill(diary.pids().last().unwrap());
+    // By a call: at most the first one hears of it.
+    let answer = until(
+        async || ada.call("mcp.up:echo", json!({ "text": "back" })).await,
+        |answer| answer.status == 200,
+    )
+    .await;
+    assert_eq!(answer.json()["content"], "back");
+    assert_eq!(diary.alive().len(), 1);
+}
+
+#[tokio::test]
+async fn a_process_that_dies_of_a_call_fails_that_call_only() {
+    let (p, diary) = (Platform::start().await, Diary::new());
+    add_with(&p, "up", diary.server("--fixtures echo --fault tools/call=die-midway")).await;
+    let ada = live(&p, "ada").await;
+    let failed = ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(502);
+    assert_eq!(
+        (failed.code().as_str(), &failed.json()["error"]["retryable"]),
+        ("INVALID_RESPONSE", &json!(false))
+    );
+    assert_eq!(ada.tools().await.len(), 4);
+    until(async || status(&p, "up").await, |now| now["state"] == "up").await;
+}
+
+#[tokio::test]
+async fn programs_that_are_no_servers_say_so() {
+    let p = Platform::with(|config| config.upstream_settings.connect_timeout_ms = 500).await;
+    for (number, (command, args, word)) in [
+        ("/no/such/program", json!([]), "/no/such/program"),
+        ("/bin/false", json!([]), "ended"),
+        ("/bin/echo", json!(["garbage"]), "ended"),
+        ("/bin/sleep", json!(["1000"]), "no answer"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let now = add_with(&p, &format!("up{number}"), json!({ "command": command, "args": args })).await;
+        assert_eq!((&now["state"], &now["tools"]), (&json!("down"), &json!(0)), "{command}: {now}");
+        assert!(now["problem"].as_str().unwrap().contains(word), "{command}: {now}");
+    }
+}
+
+#[tokio::test]
+async fn a_shared_process_with_a_handshake_may_ask_nobody() {
+    let (p, diary) = (Platform::start().await, Diary::new());
+    add_with(&p, "up", diary.server("--era legacy")).await;
+    assert_eq!(status(&p, "up").await["revision"], "2025-11-25");
+    // Whatever the caller can do: what was said in the handshake holds for everybody.
+    let (name, arguments) = elicitation();
+    let (result, asked) = modern(&p.user("ada"), Ask::call(name, arguments.clone()), willing).await;
+    assert_eq!((asked.len(), text(&result)), (0, "The client has no elicitation."));
+    let session = session_with(&p, "ada", able()).await;
+    let result = session.ask("tools/call", json!({ "name": name, "arguments": arguments })).await.result();
+    assert_eq!(text(&result), "The client has no elicitation.");
+}
+
+#[tokio::test]
+async fn a_process_without_a_handshake_asks_each_caller_for_what_they_can() {
+    let (p, diary) = (Platform::start().await, Diary::new());
+    add_with(&p, "up", diary.server("--era modern")).await;
+    let (name, arguments) = elicitation();
+    let (result, asked) = modern(&p.user("ada"), Ask::call(name, arguments.clone()), willing).await;
+    assert_eq!(asked.len(), 1);
+    assert!(text(&result).contains("my username"), "{result}");
+    let bob = p.user("bob").ask(Ask::call(name, arguments)).await;
+    assert_eq!(bob.refusal(), (400, -32021), "{}", bob.text);
+}
+
+#[tokio::test]
+async fn a_user_hears_of_what_their_own_process_tells() {
+    let (p, diary) = (Platform::with(|config| config.mcp.debounce_ms = 1).await, Diary::new());
+    add_with(&p, "up", with(diary.server("--era legacy"), json!({ "perUser": true }))).await;
+    let (uri, mark) = ("test://mcp.up/watched-resource", "test://mcp.up/static-text");
+    let filter = json!({ "resourceSubscriptions": [uri, mark] });
+    let mut ada = p.user("ada").listen("a", filter.clone()).await;
+    let mut bob = p.user("bob").listen("b", filter).await;
+    let hears = async |events: &mut Events, uri: &str| {
+        let message = events.message().await;
+        assert_eq!(message["params"]["uri"], uri, "{message}");
+    };
+    // Until it is heard: the subscription may not have reached the process yet.
+    let trigger =
+        async || p.user("ada").run("mcp.up:test_trigger_resource_update", json!({})).await["isError"] == true;
+    tokio::select! {
+        _ = until(trigger, |failed| *failed) => panic!("the tool fails"),
+        () = hears(&mut ada, uri) => {}
+    }
+    // Bob heard nothing of that: the mark comes first.
+    let (package, remote) = ("mcp.up".parse().unwrap(), "test://static-text".into());
+    p.state.signals.publish(Change::Resource { package, user: None, uri: remote });
+    hears(&mut bob, mark).await;
+    // After a crash the next process watches the same, and nobody knows what changed meanwhile.
+    let before = diary.pids();
+    for pid in &before {
+        std::process::Command::new("kill").args(["-9", pid]).status().unwrap();
+    }
+    hears(&mut bob, mark).await;
+    hears(&mut bob, uri).await;
+    assert!(diary.pids().len() > before.len(), "made anew without anybody calling");
+}

@@ -1,0 +1,139 @@
+//! Resources that clients want to hear of: watched on the upstream, told to whoever subscribed, and to nobody else.
+
+use serde_json::{Value, json};
+use toolyard_testkit::upstream::{Era, FakeUpstream};
+
+use super::world::{add, add_with, full, until};
+use crate::{
+    mcp::client::{Events, LEGACY},
+    platform::Platform,
+};
+
+const REMOTE: &str = "test://watched-resource";
+const URI: &str = "test://mcp.up/watched-resource";
+const OTHER: &str = "test://static-text";
+
+/// The upstream is told of by its own words; the next thing that is heard is this resource.
+async fn hears(events: &mut Events, uri: &str) {
+    let message = events.message().await;
+    assert_eq!(
+        (&message["method"], &message["params"]["uri"]),
+        (&json!("notifications/resources/updated"), &json!(uri)),
+        "{message}"
+    );
+}
+
+/// What is subscribed to at the upstream now: the last that it was told.
+fn watched(upstream: &FakeUpstream, era: Era) -> Vec<Value> {
+    match era {
+        Era::Modern => {
+            let last = upstream.seen("subscriptions/listen").last().cloned();
+            let uris = last.map(|last| last.params["notifications"]["resourceSubscriptions"].clone());
+            uris.and_then(|uris| uris.as_array().cloned()).unwrap_or_default()
+        }
+        _ => upstream.seen("resources/subscribe").iter().map(|seen| seen.params["uri"].clone()).collect(),
+    }
+}
+
+/// Waits until the upstream would tell of these.
+async fn stands(upstream: &FakeUpstream, era: Era, uris: &[&str]) {
+    let wait = async {
+        loop {
+            if watched(upstream, era) == uris {
+                return;
+            }
+            let method = if era == Era::Modern { "subscriptions/listen" } else { "resources/subscribe" };
+            upstream.wait_seen(method, upstream.seen(method).len() + 1).await;
+        }
+    };
+    crate::mcp::client::soon(wait).await;
+}
+
+/// Says that a resource changed until it is heard: a stream that was just asked for may not stand yet.
+async fn told(upstream: &FakeUpstream, remote: &str, events: &mut Events, uri: &str) {
+    let mut heard = Box::pin(hears(events, uri));
+    let telling = until(
+        async || {
+            upstream.update(remote);
+            tokio::task::yield_now().await;
+        },
+        |()| false,
+    );
+    tokio::select! {
+        () = &mut heard => {}
+        () = telling => {}
+    }
+}
+
+#[tokio::test]
+async fn a_listening_client_hears_of_the_resources_that_it_named() {
+    for era in [Era::Modern, Era::Legacy] {
+        let p = Platform::start().await;
+        let upstream = full(era).await;
+        add(&p, "up", &upstream.url()).await;
+        let filter =
+            json!({ "resourceSubscriptions": [URI, "test://mcp.up/static-text", "test://mcp.none/x"] });
+        let ask = crate::mcp::client::Ask::modern("subscriptions/listen", json!({ "notifications": filter }));
+        let mut events = p.user("ada").stream(ask.id("l")).await;
+        let granted = events.message().await["params"]["notifications"]["resourceSubscriptions"].clone();
+        let mut granted: Vec<_> =
+            granted.as_array().unwrap().iter().map(|uri| uri.as_str().unwrap()).collect();
+        granted.sort_unstable();
+        assert_eq!(granted, ["test://mcp.up/static-text", URI], "what nobody has is not granted");
+        stands(&upstream, era, &[OTHER, REMOTE]).await;
+        told(&upstream, REMOTE, &mut events, URI).await;
+    }
+}
+
+#[tokio::test]
+async fn a_session_hears_of_what_it_subscribed_to() {
+    for era in [Era::Modern, Era::Legacy] {
+        let p = Platform::start().await;
+        let upstream = full(era).await;
+        add(&p, "up", &upstream.url()).await;
+        let (session, other) = (p.user("ada").handshake(LEGACY).await, p.user("ada").handshake(LEGACY).await);
+        let (mut events, mut others) = (session.get().await, other.get().await);
+        session.ask("resources/subscribe", json!({ "uri": URI })).await.result();
+        other.ask("resources/subscribe", json!({ "uri": "test://mcp.up/static-text" })).await.result();
+        stands(&upstream, era, if era == Era::Modern { &[OTHER, REMOTE] } else { &[REMOTE, OTHER] }).await;
+        told(&upstream, REMOTE, &mut events, URI).await;
+        // The other session hears of its own, and never heard of this one.
+        told(&upstream, OTHER, &mut others, "test://mcp.up/static-text").await;
+        let missing = session.ask("resources/subscribe", json!({ "uri": "test://mcp.none/x" })).await;
+        assert_eq!(missing.refusal(), (200, -32002));
+    }
+}
+
+#[tokio::test]
+async fn what_is_watched_is_watched_again_after_the_connection_was_made_anew() {
+    for era in [Era::Modern, Era::Legacy] {
+        let p = Platform::start().await;
+        let upstream = full(era).await;
+        add(&p, "up", &upstream.url()).await;
+        let session = p.user("ada").handshake(LEGACY).await;
+        let mut events = session.get().await;
+        session.ask("resources/subscribe", json!({ "uri": URI })).await.result();
+        stands(&upstream, era, &[REMOTE]).await;
+        // Another address is another connection: whatever it watches, it was asked for anew.
+        let moved = full(era).await;
+        p.nobody().patch("/api/upstreams/up", &json!({ "url": moved.url() })).await.expect(200);
+        stands(&moved, era, &[REMOTE]).await;
+        told(&moved, REMOTE, &mut events, URI).await;
+        // Once it is gone nothing is watched any more, also where it comes back under its name.
+        p.nobody().delete("/api/upstreams/up").await.expect(204);
+        let again = full(era).await;
+        add(&p, "up", &again.url()).await;
+        again.wait_listening(1).await;
+        assert_eq!(watched(&again, era), [json!(""); 0], "{era:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_upstream_that_cannot_tell_is_silent_and_no_error() {
+    let p = Platform::start().await;
+    let upstream = super::world::plain(Era::Legacy).await;
+    add_with(&p, "up", json!({ "url": upstream.url() })).await;
+    let session = p.user("ada").handshake(LEGACY).await;
+    session.ask("resources/subscribe", json!({ "uri": "a:mcp.up/b" })).await.result();
+    assert!(upstream.seen("resources/subscribe").is_empty());
+}

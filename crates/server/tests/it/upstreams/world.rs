@@ -1,0 +1,112 @@
+//! Upstreams for one test, and the ways to add them and to ask through them.
+
+use serde_json::{Value, json};
+use toolyard_protocol::mcp::meta;
+use toolyard_testkit::upstream::{Era, FakeUpstream, Fixtures, Options};
+
+use crate::{
+    mcp::client::{Ask, LEGACY, Session, hello, soon},
+    platform::{Person, Platform},
+};
+
+/// An upstream with everything that the conformance suite knows by name.
+pub(crate) async fn full(era: Era) -> FakeUpstream {
+    FakeUpstream::with(Options { era, fixtures: Fixtures::Conformance, ..Options::default() }).await
+}
+
+/// An upstream with a few plain tools.
+pub(crate) async fn plain(era: Era) -> FakeUpstream {
+    FakeUpstream::with(Options { era, ..Options::default() }).await
+}
+
+/// A tool without arguments.
+pub(crate) fn tool(name: &str) -> Value {
+    json!({ "name": name, "description": "A tool.", "inputSchema": { "type": "object" } })
+}
+
+/// Adds an upstream for everybody, and reads its lists: how it is doing.
+pub(crate) async fn add(p: &Platform, id: &str, url: &str) -> Value {
+    add_with(p, id, json!({ "url": url })).await
+}
+
+/// The same, with other details.
+pub(crate) async fn add_with(p: &Platform, id: &str, details: Value) -> Value {
+    create(p, id, details).await;
+    refresh(p, id).await
+}
+
+/// Adds an upstream for everybody, and waits for nothing.
+pub(crate) async fn create(p: &Platform, id: &str, details: Value) {
+    let mut body = json!({ "id": id, "forAll": true });
+    body.as_object_mut().unwrap().extend(details.as_object().unwrap().clone());
+    p.nobody().post("/api/upstreams", &body).await.expect(201);
+}
+
+/// Asks an upstream now: how it is doing.
+pub(crate) async fn refresh(p: &Platform, id: &str) -> Value {
+    let path = format!("/api/upstreams/{id}/refresh");
+    soon(p.nobody().post(&path, &json!({}))).await.expect(200).json()["status"].clone()
+}
+
+/// How an upstream is doing, without asking it.
+pub(crate) async fn status(p: &Platform, id: &str) -> Value {
+    p.nobody().get(&format!("/api/upstreams/{id}")).await.expect(200).json()["status"].clone()
+}
+
+/// A user who has a session, so that REST answers them.
+pub(crate) async fn live<'a>(p: &'a Platform, user: &str) -> Person<'a> {
+    p.user(user).modern("server/discover", json!({})).await.result();
+    p.user(user)
+}
+
+/// A session of a client that declares this.
+pub(crate) async fn session_with<'a>(p: &'a Platform, user: &str, capabilities: Value) -> Session<'a> {
+    let mut params = hello(LEGACY);
+    params["capabilities"] = capabilities;
+    let answer = p.user(user).ask(Ask::legacy("initialize", params)).await.expect(200);
+    let id = answer.header("mcp-session-id").to_owned();
+    Session { person: p.user(user).header("mcp-session-id", &id), id, result: answer.result() }
+}
+
+/// A modern request of a client that declares this.
+pub(crate) fn declaring(ask: Ask, capabilities: Value) -> Ask {
+    ask.meta(meta::CLIENT_CAPABILITIES, capabilities)
+}
+
+/// The names in a list of the MCP door.
+pub(crate) async fn names(person: &Person<'_>, method: &str) -> Vec<String> {
+    let result = person.modern(method, json!({})).await.result();
+    let (member, name) = match method {
+        "tools/list" => ("tools", "name"),
+        "prompts/list" => ("prompts", "name"),
+        "resources/list" => ("resources", "uri"),
+        _ => ("resourceTemplates", "uriTemplate"),
+    };
+    result[member].as_array().unwrap().iter().map(|one| one[name].as_str().unwrap().to_owned()).collect()
+}
+
+/// The text of a result with one text.
+pub(crate) fn text(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {result}"))
+}
+
+/// Why something is hidden from a user; empty where it is not.
+pub(crate) async fn hidden(person: &Person<'_>, name: &str) -> String {
+    let listed = person.get("/api/tools?hidden=true").await.expect(200).json();
+    let all = listed["hidden"].as_array().unwrap();
+    let found = all.iter().find(|one| one["name"] == name);
+    found.map(|one| one["reason"].as_str().unwrap().to_owned()).unwrap_or_default()
+}
+
+/// Asks again and again until the answer fits; each asking is a whole request, so this is no waiting in the dark.
+pub(crate) async fn until<T>(mut ask: impl AsyncFnMut() -> T, fits: impl Fn(&T) -> bool) -> T {
+    soon(async {
+        loop {
+            let answer = ask().await;
+            if fits(&answer) {
+                return answer;
+            }
+        }
+    })
+    .await
+}

@@ -1,0 +1,43 @@
+//! Requests to an app: JSON, signed, with what tells a repetition and a trace apart.
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Request, Uri, header};
+use http_body_util::Full;
+use jiff::Timestamp;
+use toolyard_core::CallContext;
+use toolyard_net::sign_all;
+use toolyard_protocol::call::IDEMPOTENCY_KEY;
+
+use super::target::Target;
+
+const APP_API_KEY: HeaderName = HeaderName::from_static("x-app-api-key");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
+/// A request with this body to one of the app's addresses.
+pub(super) fn post(
+    cx: &CallContext,
+    target: &Target,
+    to: &Uri,
+    accept: &'static str,
+    now: Timestamp,
+    body: Vec<u8>,
+) -> Result<Request<Full<Bytes>>, http::Error> {
+    let mut request = Request::post(to.clone());
+    if let Some(headers) = request.headers_mut() {
+        // Room for all of them at once: growing means hashing every name again.
+        headers.reserve(8);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
+        sign_all(&target.keys, headers, now.as_millisecond(), &body);
+        if let Some(key) = &target.legacy_key {
+            headers.insert(APP_API_KEY, key.clone());
+        }
+        // Callers without a key get the call's id: an app can always tell a repetition from a second call.
+        let key = cx.key.as_deref().unwrap_or(cx.id.as_str());
+        headers.insert(IDEMPOTENCY_KEY, HeaderValue::try_from(key)?);
+        if let Ok(trace) = HeaderValue::try_from(cx.trace.to_header().to_string()) {
+            headers.insert(TRACEPARENT, trace);
+        }
+    }
+    request.body(Full::new(body.into()))
+}

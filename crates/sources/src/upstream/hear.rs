@@ -1,0 +1,118 @@
+//! What the connection of one user tells: for that user alone, as long as it lives. What everybody's connection tells is
+//! heard in [`sync`](super::sync).
+
+use std::sync::{Arc, Weak};
+
+use jiff::SignedDuration;
+use toolyard_core::ports::{Change, UpstreamRecord};
+use toolyard_mcp_client::{Client, ServerEvent, ServerEvents, Watch};
+use toolyard_protocol::{PackageName, UserId, upstream::UpstreamAuth};
+
+use super::{
+    UpstreamSource,
+    connections::Key,
+    health::pause,
+    sync::{Settled, settle},
+};
+
+impl UpstreamSource {
+    /// Listens to a new connection, where it is a user's own and tells of changes.
+    pub(super) fn hear(&self, key: &Key, client: &Client) {
+        if let (Some(user), None) = (&key.user, &key.declared) {
+            // Not the client itself: it ends when nobody uses it, whoever hears it.
+            let (source, events) = (self.me.clone(), client.events());
+            self.parts.tasks.spawn(follow(source, key.clone(), user.clone(), events));
+        }
+    }
+
+    /// Watches what is wanted of a connection, from now on.
+    pub(super) fn watch_again(&self, key: &Key) {
+        if let Some(client) = self.connections.now_open(key) {
+            client.watch(Watch { uris: self.watched.uris(key), ..Watch::default() });
+        }
+    }
+
+    pub(super) fn updated(&self, package: &PackageName, user: Option<&UserId>, uri: &str) {
+        self.parts.signals.publish(Change::Resource {
+            package: package.clone(),
+            user: user.cloned(),
+            uri: uri.into(),
+        });
+    }
+
+    /// After a gap nobody knows what changed.
+    pub(super) fn assume_updated(&self, key: &Key) {
+        for uri in self.watched.uris(key) {
+            self.updated(&key.package, key.user.as_ref(), &uri);
+        }
+    }
+
+    /// The upstream as it is stored now, where it is to be asked at all.
+    pub(super) async fn current(&self, package: &PackageName) -> Option<UpstreamRecord> {
+        let app = self.parts.apps.find(package).await.ok().flatten()?;
+        app.upstream().filter(|upstream| !upstream.disabled).cloned()
+    }
+
+    /// Whether it is long ago that the lists for this user were read.
+    async fn lists_are_old(&self, package: &PackageName, user: &UserId) -> bool {
+        let Ok(last) = self.parts.offers.last_offer(package, Some(user)).await else { return false };
+        let (now, most) = (self.parts.clock.now(), self.parts.settings.refresh);
+        last.is_some_and(|last| {
+            now.duration_since(last.at) > SignedDuration::try_from(most).unwrap_or(SignedDuration::MAX)
+        })
+    }
+
+    async fn read_again(&self, package: &PackageName, user: &UserId) {
+        if let Some(record) = self.current(package).await.filter(|record| is_per_user(record)) {
+            self.read_for(package, &record, user).await;
+        }
+    }
+
+    /// Makes a lost connection anew, as long as something is watched on it.
+    async fn reopen(&self, key: &Key) {
+        for failures in 0.. {
+            if self.parts.stopping.is_cancelled() || !self.watched.any(key) {
+                return;
+            }
+            let Some(record) = self.current(&key.package).await else { return };
+            if self.base(&key.package, &record, key.user.as_ref()).await.is_ok() {
+                return self.assume_updated(key);
+            }
+            tokio::select! {
+                () = tokio::time::sleep(pause(failures)) => {}
+                () = self.parts.stopping.cancelled() => return,
+            }
+        }
+    }
+}
+
+/// Whether its lists differ from user to user.
+fn is_per_user(record: &UpstreamRecord) -> bool {
+    record.details.auth == UpstreamAuth::OAuth
+}
+
+async fn follow(source: Weak<UpstreamSource>, key: Key, user: UserId, mut events: ServerEvents) {
+    let alive = || -> Option<Arc<UpstreamSource>> { source.upgrade() };
+    if let Some(source) = alive()
+        && source.lists_are_old(&key.package, &user).await
+    {
+        source.read_again(&key.package, &user).await;
+    }
+    while let Some(event) = events.next().await {
+        let Some(source) = alive() else { return };
+        match event {
+            ServerEvent::ResourceUpdated(uri) => source.updated(&key.package, Some(&user), &uri),
+            ServerEvent::Closed(_) => return source.reopen(&key).await,
+            _ => {
+                let Settled { updated, closed } = settle(&mut events).await;
+                for uri in updated {
+                    source.updated(&key.package, Some(&user), &uri);
+                }
+                if closed.is_some() {
+                    return source.reopen(&key).await;
+                }
+                source.read_again(&key.package, &user).await;
+            }
+        }
+    }
+}
