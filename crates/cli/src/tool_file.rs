@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 use toolyard_protocol::{
     Problem,
+    items::Items,
     legacy::{ToolSchema, TpaConfig, read_tools},
     raw::to_raw,
     tool::ToolDefinition,
@@ -46,6 +47,8 @@ pub(crate) struct ToolFile {
     pub(crate) form: Form,
     /// MCP definitions.
     pub(crate) tools: Vec<Box<RawValue>>,
+    /// Prompts, resources and templates beside them.
+    pub(crate) items: Items,
     /// What else the file says of the app; empty for a bare list.
     pub(crate) about: Map<String, Value>,
 }
@@ -79,8 +82,10 @@ impl ToolFile {
                 return Err(vec![Problem::new("", expected)]);
             }
         };
-        ToolDefinition::read_set(&tools)?;
-        Ok(Self { form, tools, about })
+        let items = items_of(text, &about)?;
+        let mut problems = ToolDefinition::read_set(&tools).err().unwrap_or_default();
+        problems.extend(items.problems());
+        if problems.is_empty() { Ok(Self { form, tools, items, about }) } else { Err(problems) }
     }
 }
 
@@ -95,6 +100,15 @@ fn converted(tools: &[ToolSchema]) -> Vec<Box<RawValue>> {
 
 fn unreadable(error: serde_json::Error) -> Vec<Problem> {
     vec![Problem::new("tools", error.to_string())]
+}
+
+/// The lists beside the tools, where the file is an object that has some.
+fn items_of(text: &str, about: &Map<String, Value>) -> Result<Items, Vec<Problem>> {
+    if about.is_empty() {
+        return Ok(Items::default());
+    }
+    let lists = "expected lists of definitions in `prompts`, `resources` and `resourceTemplates`";
+    serde_json::from_str(text).map_err(|error| vec![Problem::new("", format!("{lists}: {error}"))])
 }
 
 fn raw_list(text: &str) -> Result<Vec<Box<RawValue>>, Vec<Problem>> {
@@ -125,6 +139,19 @@ mod tests {
             let file = ToolFile::parse(&text).unwrap();
             assert_eq!((file.form, file.tools[0].get()), (Form::Definitions, DEFINITION));
         }
+    }
+
+    #[test]
+    fn prompts_and_resources_come_along_byte_for_byte() {
+        let prompt = r#"{"name":"p", "x":1.50}"#;
+        let file = ToolFile::parse(&format!(r#"{{"tools":[{DEFINITION}],"prompts":[{prompt}]}}"#)).unwrap();
+        assert_eq!(file.items.prompts[0].get(), prompt);
+        let found =
+            problems(&format!(r#"{{"tools":[{DEFINITION}],"resources":[{{"uri":"list","name":"n"}}]}}"#));
+        assert!(found[0].starts_with("resources[0].uri: expected a URI"), "{found:?}");
+        assert!(
+            problems(&format!(r#"{{"tools":[{DEFINITION}],"prompts":5}}"#))[0].contains("expected lists")
+        );
     }
 
     #[test]

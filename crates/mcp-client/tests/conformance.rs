@@ -1,5 +1,7 @@
 //! The client side of the official conformance suite: every scenario that a revision requires, authorization included.
 
+#![cfg(test)]
+
 use std::path::PathBuf;
 
 use toolyard_testkit::conformance::run_client_suite;

@@ -4,6 +4,7 @@
 //! limit for the whole: drop the future, and the peer sees the connection close.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -47,7 +48,7 @@ impl Default for ClientSettings {
 /// The client for everything outside. Clones share the connections.
 #[derive(Clone)]
 pub struct HttpClient {
-    client: Client<Connector, Full<Bytes>>,
+    client: Arc<Client<Connector, Full<Bytes>>>,
 }
 
 impl HttpClient {
@@ -61,7 +62,7 @@ impl HttpClient {
             // Only requests that hyper gives back unwritten, from a connection that had been idle.
             .retry_canceled_requests(true)
             .build(Connector::new(guard, settings.connect_timeout));
-        Self { client }
+        Self { client: Arc::new(client) }
     }
 
     /// Sends a request with an absolute URI; returns once the head of the answer is there.

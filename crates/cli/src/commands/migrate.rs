@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use toolyard_protocol::{PackageName, Problem};
+use toolyard_protocol::{PackageName, Problem, items::Items};
 
 use super::Verdict;
 use crate::{
@@ -40,6 +40,8 @@ pub(crate) struct MigrateArgs {
 #[derive(Serialize)]
 pub(crate) struct ToolSetBody<'a> {
     pub(crate) tools: &'a [Box<RawValue>],
+    #[serde(flatten)]
+    pub(crate) items: &'a Items,
 }
 
 impl Show for ToolSetBody<'_> {
@@ -82,7 +84,7 @@ pub(crate) async fn run(cx: &Context, args: MigrateArgs) -> Result<Verdict, CliE
             Problem::new("tools", "there are none; expected a list of tools, or an object with `tools`");
         return Err(CliError::Problems { what: args.file.display().to_string(), problems: vec![problem] });
     }
-    let body = ToolSetBody { tools: &file.tools };
+    let body = ToolSetBody { tools: &file.tools, items: &file.items };
     let (Some(server), Some(package_name)) = (&args.into, args.package) else {
         cx.output.show(&body)?;
         return Ok(Verdict::Good);

@@ -1,5 +1,7 @@
 //! The tools of one program, without a server, and the example that shows them.
 
+#![cfg(test)]
+
 use std::time::Duration;
 
 use serde_json::{Value, json, value::RawValue};

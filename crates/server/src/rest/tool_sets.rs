@@ -94,6 +94,7 @@ struct Versions {
     versions: Vec<VersionSummary>,
 }
 
+/// One version: everything that the app brings.
 #[derive(Serialize, schemars::JsonSchema)]
 struct SetBody {
     version: u64,

@@ -228,7 +228,7 @@ async fn remove(State(state): State<AppState>, Builder(who): Builder, Path(id): 
     state.stores.apps.remove(&app.package).await?;
     state.signals.publish(Change::App(app.package.clone()));
     state.signals.publish(Change::Everybody);
-    state.upstreams.changed(&app.package);
+    state.upstreams.removed(&app.package);
     nothing()
 }
 

@@ -65,6 +65,15 @@ pub(super) struct Ongoing {
     asks: mpsc::Receiver<Ask>,
 }
 
+#[cfg(test)]
+impl Ongoing {
+    /// A request without an end.
+    pub(super) fn endless() -> Self {
+        let (progress, logs, asks) = (mpsc::channel(1).1, mpsc::channel(1).1, mpsc::channel(1).1);
+        Self { request: Box::pin(std::future::pending()), progress, logs, asks }
+    }
+}
+
 /// What a source needs to go on: what the caller brings back.
 #[derive(Serialize, Deserialize)]
 enum State {

@@ -63,7 +63,7 @@ impl UpstreamSource {
     }
 
     async fn read_again(&self, package: &PackageName, user: &UserId) {
-        if let Some(record) = self.current(package).await.filter(|record| is_per_user(record)) {
+        if let Some(record) = self.current(package).await.filter(is_per_user) {
             self.read_for(package, &record, user).await;
         }
     }

@@ -67,3 +67,56 @@ impl HeldRequests {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+    use tokio_util::sync::CancellationToken;
+    use toolyard_core::ports::SystemIds;
+
+    use super::*;
+
+    const LIFETIME: Duration = Duration::from_secs(60);
+
+    fn held(user: &str) -> Held {
+        let ask = Ask {
+            method: "elicitation/create".to_owned(),
+            params: None,
+            answer: oneshot::channel().0,
+            cancelled: CancellationToken::new(),
+        };
+        let package = "mcp.x".parse().unwrap();
+        Held { user: user.parse().unwrap(), package, ongoing: Ongoing::endless(), ask }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_is_held_for_its_user_and_not_for_ever() {
+        let requests = HeldRequests::new(LIFETIME, 10);
+        let (ada, bob, package) = ("ada".parse().unwrap(), "bob".parse().unwrap(), "mcp.x".parse().unwrap());
+        let handles: Vec<_> = (0..3).map(|_| requests.park(held("ada"), &SystemIds)).collect();
+        assert!(requests.take(&handles[0], &bob, &package).is_none());
+        assert!(requests.take(&handles[0], &ada, &"mcp.y".parse().unwrap()).is_none());
+        assert!(requests.take(&handles[0], &ada, &package).is_some());
+        assert!(requests.take(&handles[0], &ada, &package).is_none(), "once");
+        tokio::time::advance(LIFETIME - Duration::from_millis(1)).await;
+        assert!(requests.take(&handles[1], &ada, &package).is_some());
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert!(requests.take(&handles[2], &ada, &package).is_none(), "too late");
+        requests.end_late();
+        assert!(requests.lock().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_oldest_makes_room() {
+        let requests = HeldRequests::new(LIFETIME, 2);
+        let (ada, package) = ("ada".parse().unwrap(), "mcp.x".parse().unwrap());
+        let mut handles = Vec::new();
+        for _ in 0..3 {
+            handles.push(requests.park(held("ada"), &SystemIds));
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        let found: Vec<_> =
+            handles.iter().map(|handle| requests.take(handle, &ada, &package).is_some()).collect();
+        assert_eq!(found, [false, true, true]);
+    }
+}

@@ -30,7 +30,13 @@ impl UpstreamSource {
         Ok(count)
     }
 
-    /// An upstream was added, changed or removed: look at it now.
+    /// An upstream was removed. One that comes under its name is another.
+    pub fn removed(self: &Arc<Self>, package: &PackageName) {
+        self.watched.forget(package, None);
+        self.changed(package);
+    }
+
+    /// An upstream was added or changed: look at it now.
     pub fn changed(self: &Arc<Self>, package: &PackageName) {
         self.health.remove(package);
         self.tokens.forget_links(package);
@@ -125,7 +131,7 @@ impl UpstreamSource {
         let mut events = client.events();
         self.health_mut(package, |health| health.revision = Some(client.revision().as_str()));
         loop {
-            self.read_lists(package, None, client).await?;
+            self.read_lists(package, record, None, client).await?;
             self.health_mut(package, |health| health.well());
             let refresh = Instant::now() + self.parts.settings.refresh;
             loop {
@@ -164,7 +170,7 @@ impl UpstreamSource {
         let read = async {
             let client = self.base(package, record, None).await?;
             self.health_mut(package, |health| health.revision = Some(client.revision().as_str()));
-            self.read_lists(package, None, &client).await.map_err(NoConnection::from)
+            self.read_lists(package, record, None, &client).await.map_err(NoConnection::from)
         };
         match read.await {
             Ok(()) => self.health_mut(package, |health| health.well()),
@@ -193,7 +199,7 @@ impl UpstreamSource {
         }
         let read = async {
             let client = self.base(package, record, Some(user)).await?;
-            self.read_lists(package, Some(user), &client).await.map_err(NoConnection::from)
+            self.read_lists(package, record, Some(user), &client).await.map_err(NoConnection::from)
         };
         if let Err(error) = read.await {
             tracing::warn!(%package, %error, "the lists for a user could not be read");
@@ -204,6 +210,7 @@ impl UpstreamSource {
     async fn read_lists(
         &self,
         package: &PackageName,
+        record: &UpstreamRecord,
         user: Option<&UserId>,
         client: &Client,
     ) -> Result<(), ClientError> {
@@ -237,7 +244,10 @@ impl UpstreamSource {
                 }
             }
         }
-        self.keep(package, user, offer, last.as_ref()).await;
+        // Changed while it was read: what it was then is not what it is.
+        if self.current(package).await.as_ref() == Some(record) {
+            self.keep(package, user, offer, last.as_ref()).await;
+        }
         Ok(())
     }
 

@@ -32,7 +32,8 @@ Examples:
 pub(crate) struct ToolsArgs {
     /// The app, such as com.example.todo
     package: PackageName,
-    /// Publish the tools of this file: a list or {"tools": […]}, MCP definitions or an older form
+    /// Publish the tools of this file: a list or {"tools": […]}, MCP definitions or an older form; `prompts`, `resources`
+    /// and `resourceTemplates` beside them are published too
     #[arg(long, value_name = "FILE")]
     set: Option<PathBuf>,
 }
@@ -41,6 +42,12 @@ pub(crate) struct ToolsArgs {
 struct CurrentSet {
     version: u64,
     tools: Vec<Box<RawValue>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    prompts: Vec<Box<RawValue>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    resources: Vec<Box<RawValue>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "resourceTemplates")]
+    resource_templates: Vec<Box<RawValue>>,
 }
 
 impl Show for CurrentSet {
@@ -60,8 +67,8 @@ pub(super) async fn run(cx: &Context, args: ToolsArgs) -> Result<Verdict, CliErr
             cx.output.show(&set)?;
         }
         Some(file) => {
-            let ToolFile { form, tools, .. } = ToolFile::open(&file)?;
-            let new: NewVersion = client.post(&path, &ToolSetBody { tools: &tools }).await?;
+            let ToolFile { form, tools, items, .. } = ToolFile::open(&file)?;
+            let new: NewVersion = client.post(&path, &ToolSetBody { tools: &tools, items: &items }).await?;
             let (package_name, tool_count) = (args.package, tools.len());
             cx.output.show(&Published { package_name, version: new.version, tool_count, form })?;
         }

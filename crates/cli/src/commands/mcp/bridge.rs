@@ -2,24 +2,19 @@
 
 use std::{collections::VecDeque, future::Future, time::Duration};
 
-use futures_util::{
-    SinkExt as _, StreamExt as _,
-    stream::{SplitSink, SplitStream},
-};
+use futures_util::{StreamExt as _, stream::SplitStream};
 use tokio::{
     io::{AsyncBufRead, AsyncRead, AsyncWrite},
     sync::mpsc,
     time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout},
 };
-use tokio_tungstenite::{
-    WebSocketStream,
-    tungstenite::{Error as SocketError, Message},
-};
+use tokio_tungstenite::{WebSocketStream, tungstenite::Message};
 use toolyard_protocol::mcp::{RpcError, message};
 
 use super::{
     patience::Patience,
     talk::{Step, Talk},
+    wire::{Connect, NoConnection, ended, one_line, write},
 };
 use crate::{
     error::CliError,
@@ -34,28 +29,10 @@ const QUEUE: usize = 64;
 const PING: Duration = Duration::from_secs(10);
 /// Without a word for this long, the server is gone.
 const SILENCE: Duration = Duration::from_secs(35);
-/// How long one message may take to go out.
-const WRITE: Duration = Duration::from_secs(10);
 /// How long a goodbye may take.
 const GOODBYE: Duration = Duration::from_secs(2);
 /// How long answers are waited for once the client has said its last word.
 const LAST_ANSWERS: Duration = Duration::from_secs(60);
-
-/// Why there is no connection.
-pub(super) enum NoConnection {
-    /// It may be there later.
-    NotNow(CliError),
-    /// It will not.
-    Never(CliError),
-}
-
-/// Where the server is.
-pub(super) trait Connect {
-    /// What a connection runs over.
-    type Stream: AsyncRead + AsyncWrite + Unpin;
-    /// One try.
-    fn dial(&self) -> impl Future<Output = Result<WebSocketStream<Self::Stream>, NoConnection>>;
-}
 
 /// A client on one side.
 pub(super) struct Bridge<R> {
@@ -174,7 +151,7 @@ impl<R: AsyncBufRead + Unpin> Bridge<R> {
                     last_word = Instant::now();
                     match message {
                         Some(Ok(Message::Text(text))) => {
-                            if self.talk.from_server(&text) && let Some(room) = room {
+                            if self.talk.server_says(&text) && let Some(room) = room {
                                 room.send(one_line(&text));
                             }
                         }
@@ -184,6 +161,10 @@ impl<R: AsyncBufRead + Unpin> Bridge<R> {
                     }
                 }
                 _ = pings.tick() => {
+                    // Whoever does not listen cannot say that nobody speaks.
+                    if out.capacity() == 0 {
+                        last_word = Instant::now();
+                    }
                     if last_word.elapsed() > SILENCE {
                         return End::Lost(format!("no word from the server for {SILENCE:?}"));
                     }
@@ -218,7 +199,7 @@ impl<R: AsyncBufRead + Unpin> Bridge<R> {
         if line.trim().is_empty() {
             return None;
         }
-        match self.talk.from_client(&line) {
+        match self.talk.client_says(&line) {
             Step::Pass => Some(line),
             Step::Drop => None,
             Step::Answer(answer) => {
@@ -298,49 +279,16 @@ async fn until(time: Option<Instant>) {
     }
 }
 
-/// Writes what is queued, then says goodbye. Returns why it cannot go on.
-async fn write<S: AsyncRead + AsyncWrite + Unpin>(
-    mut sink: SplitSink<WebSocketStream<S>, Message>,
-    mut queue: mpsc::Receiver<Message>,
-) -> String {
-    while let Some(message) = queue.recv().await {
-        match timeout(WRITE, sink.send(message)).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => return error.to_string(),
-            Err(_) => return format!("nothing could be sent for {WRITE:?}"),
-        }
-    }
-    let _ = sink.close().await;
-    "it was closed".to_owned()
-}
-
-/// Why a connection is over, if this ends it.
-fn ended(message: Option<Result<Message, SocketError>>) -> Option<String> {
-    match message {
-        Some(Ok(Message::Close(frame))) => {
-            let why = frame.map(|frame| format!(": {} {}", frame.code, frame.reason)).unwrap_or_default();
-            Some(format!("the server closed it{why}"))
-        }
-        Some(Ok(_)) => None,
-        Some(Err(error)) => Some(error.to_string()),
-        None => Some("it ended".to_owned()),
-    }
-}
-
-/// A message on one line. Line ends stand only between the parts of a JSON text, never inside of them.
-fn one_line(text: &str) -> String {
-    text.replace(['\n', '\r'], " ")
-}
-
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
 
+    use futures_util::SinkExt as _;
     use serde_json::Value;
     use tokio::io::{AsyncWriteExt as _, BufReader, DuplexStream, duplex};
     use tokio_tungstenite::tungstenite::protocol::Role;
 
-    use super::*;
+    use super::{super::wire::WRITE, *};
 
     const CALL: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"}\n";
     const LIMIT: usize = 1_000;
@@ -415,6 +363,31 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_slow_client_is_no_silent_server() {
+        let (near, mut far) = socket().await;
+        let (typed, input) = duplex(1_024);
+        let (bridge, mut messages) = bridge(BufReader::new(input), LIMIT);
+        let more_than_fits = messages.max_capacity() + 8;
+        let talkative = async {
+            for _ in 0..more_than_fits {
+                let note = message::notification("notifications/message", None);
+                far.send(Message::text(note)).await.unwrap();
+            }
+            deaf(far).await;
+        };
+        let slow = async {
+            sleep(4 * SILENCE).await;
+            for _ in 0..more_than_fits {
+                messages.recv().await.unwrap();
+            }
+            drop(typed);
+        };
+        let server = server([near]);
+        let (ended, (), ()) = tokio::join!(bridge.run(&server), talkative, slow);
+        assert!(ended.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn what_is_said_meanwhile_waits_within_a_bound_and_is_answered_in_the_end() {
         let (mut typed, input) = duplex(1_024);
         for id in 1..=9 {
@@ -447,10 +420,5 @@ mod tests {
         let (bridge, mut messages) = bridge(&b""[..], LIMIT);
         assert!(bridge.run(&server([near])).await.is_ok());
         assert!(heard(&mut messages).is_empty());
-    }
-
-    #[test]
-    fn messages_are_one_line_each() {
-        assert_eq!(one_line("{\n  \"a\":\r\n1}"), "{   \"a\":  1}");
     }
 }

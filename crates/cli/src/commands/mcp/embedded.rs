@@ -1,6 +1,6 @@
 //! `toolyard mcp --embedded`: the whole platform in this process, for one user.
 
-use std::{path::Path, time::Duration};
+use std::{collections::btree_map::Entry, path::Path, time::Duration};
 
 use tempfile::TempDir;
 use tokio::io::{stdin, stdout};
@@ -41,7 +41,10 @@ pub(super) async fn run(cx: &Context, args: &McpArgs) -> Result<Verdict, CliErro
     let platform = Embedded::start(config, world).await.map_err(CliError::Start)?;
     let stop = CancellationToken::new();
     let serving = async {
-        platform.first_lists(FIRST_LISTS).await;
+        tokio::select! {
+            () = platform.first_lists(FIRST_LISTS) => {}
+            () = stop.cancelled() => {}
+        }
         platform.serve(user, stdin(), stdout(), stop.clone()).await;
     };
     let two_signals = async {
@@ -69,10 +72,12 @@ fn add_servers(config: &mut Config, file: &Path, output: Output) -> Result<(), C
         for remark in &upstream.remarks {
             output.note(&format!("{}: {remark}", entry.name));
         }
-        if config.upstreams.contains_key(&upstream.id) {
-            output.note(&format!("{} is left out: the configuration has an upstream of that id", entry.name));
-        } else {
-            config.upstreams.insert(upstream.id, upstream.details);
+        match config.upstreams.entry(upstream.id) {
+            Entry::Vacant(place) => drop(place.insert(upstream.details)),
+            Entry::Occupied(_) => {
+                let name = &entry.name;
+                output.note(&format!("{name} is left out: the configuration has an upstream of that id"));
+            }
         }
     }
     Ok(())

@@ -5,6 +5,7 @@ mod bridge;
 mod embedded;
 mod patience;
 mod talk;
+mod wire;
 
 use std::path::PathBuf;
 
@@ -18,7 +19,10 @@ use tokio::{
 use tokio_tungstenite::WebSocketStream;
 use toolyard_net::Stream;
 
-use self::bridge::{Bridge, Connect, NoConnection};
+use self::{
+    bridge::Bridge,
+    wire::{Connect, NoConnection},
+};
 use super::Verdict;
 use crate::{
     cli::Context,

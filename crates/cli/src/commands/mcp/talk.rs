@@ -68,7 +68,7 @@ pub(super) struct Talk {
 
 impl Talk {
     /// The client says something.
-    pub(super) fn from_client(&mut self, line: &str) -> Step {
+    pub(super) fn client_says(&mut self, line: &str) -> Step {
         match Incoming::read(line.as_bytes()) {
             Ok(Incoming::Request { id, method, params }) => self.asks(id, &method, params, line),
             Ok(Incoming::Notification { method, params }) => {
@@ -118,7 +118,7 @@ impl Talk {
     }
 
     /// The server says something. Whether the client is to hear it.
-    pub(super) fn from_server(&mut self, text: &str) -> bool {
+    pub(super) fn server_says(&mut self, text: &str) -> bool {
         match Incoming::read(text.as_bytes()) {
             Ok(Incoming::Response { id: Some(id), outcome }) => {
                 if self.repeated.remove(id.get()) {
@@ -218,11 +218,11 @@ impl Talk {
     /// What the client has to hear after a break: the lists may have changed while nobody could tell. Clients without a
     /// handshake listen by a request, and that was answered with an error.
     pub(super) fn missed(&self) -> Vec<String> {
-        if !self.handshake.as_ref().is_some_and(|handshake| handshake.initialized.is_some()) {
-            return Vec::new();
-        }
         let lists = [method::TOOLS_CHANGED, method::PROMPTS_CHANGED, method::RESOURCES_CHANGED];
-        lists.map(|method| message::notification(method, None)).to_vec()
+        match self.handshake.as_ref().and_then(|handshake| handshake.initialized.as_ref()) {
+            Some(_) => lists.map(|method| message::notification(method, None)).to_vec(),
+            None => Vec::new(),
+        }
     }
 
     /// Whether nothing is under way that will be answered by itself.
@@ -268,9 +268,9 @@ mod tests {
 
     fn shaken() -> Talk {
         let mut talk = Talk::default();
-        assert_eq!(talk.from_client(INITIALIZE), Step::Pass);
-        assert!(talk.from_server(&answer(0)));
-        assert_eq!(talk.from_client(INITIALIZED), Step::Pass);
+        assert_eq!(talk.client_says(INITIALIZE), Step::Pass);
+        assert!(talk.server_says(&answer(0)));
+        assert_eq!(talk.client_says(INITIALIZED), Step::Pass);
         talk
     }
 
@@ -285,11 +285,11 @@ mod tests {
     fn what_is_under_way_is_answered_when_the_connection_is_lost() {
         let mut talk = shaken();
         for id in 1..=4 {
-            talk.from_client(&call(id));
+            talk.client_says(&call(id));
         }
         assert!(!talk.is_idle());
-        talk.from_server(&answer(2));
-        talk.from_client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#);
+        talk.server_says(&answer(2));
+        talk.client_says(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#);
         let told = talk.lost();
         assert_eq!(ids(&told), [1, 4]);
         assert!(told.iter().all(|text| text.contains("-32603") && text.contains("was lost")));
@@ -302,8 +302,8 @@ mod tests {
         talk.lost();
         assert_eq!(talk.again(), [INITIALIZE, INITIALIZED]);
         assert_eq!(talk.missed().len(), 3);
-        assert!(!talk.from_server(&answer(0)), "the client has had it");
-        assert!(talk.from_server(&answer(0)), "only once");
+        assert!(!talk.server_says(&answer(0)), "the client has had it");
+        assert!(talk.server_says(&answer(0)), "only once");
         talk.lost();
         assert_eq!(talk.again().len(), 2, "as often as it is lost");
     }
@@ -311,17 +311,17 @@ mod tests {
     #[test]
     fn a_handshake_that_was_not_answered_is_the_clients() {
         let mut talk = Talk::default();
-        talk.from_client(INITIALIZE);
+        talk.client_says(INITIALIZE);
         assert!(talk.lost().is_empty());
         assert_eq!(talk.again(), [INITIALIZE]);
         assert!(talk.missed().is_empty());
-        assert!(talk.from_server(&answer(0)), "this one the client waits for");
+        assert!(talk.server_says(&answer(0)), "this one the client waits for");
         let mut talk = Talk::default();
-        talk.from_client(INITIALIZE);
+        talk.client_says(INITIALIZE);
         assert_eq!(ids(&talk.over()), [0], "nobody will answer it any more");
         let mut talk = Talk::default();
-        talk.from_client(INITIALIZE);
-        talk.from_server(&refusal(0));
+        talk.client_says(INITIALIZE);
+        talk.server_says(&refusal(0));
         talk.lost();
         assert!(talk.again().is_empty(), "one that was refused is none");
     }
@@ -334,17 +334,17 @@ mod tests {
         let asked =
             [subscribe(1, "a"), subscribe(2, "b"), subscribe(3, "c"), level(4, "info"), level(5, "debug")];
         for line in &asked {
-            talk.from_client(line);
+            talk.client_says(line);
         }
         for id in [1, 2, 4, 5] {
-            talk.from_server(&answer(id));
+            talk.server_says(&answer(id));
         }
-        talk.from_server(&refusal(3));
-        talk.from_client(&request(6, "resources/unsubscribe", json!({ "uri": "a" })));
-        talk.from_server(&answer(6));
+        talk.server_says(&refusal(3));
+        talk.client_says(&request(6, "resources/unsubscribe", json!({ "uri": "a" })));
+        talk.server_says(&answer(6));
         talk.lost();
         assert_eq!(talk.again()[2..], [subscribe(2, "b"), level(5, "debug")]);
-        assert!(!talk.from_server(&answer(2)) && !talk.from_server(&answer(5)));
+        assert!(!talk.server_says(&answer(2)) && !talk.server_says(&answer(5)));
     }
 
     #[test]
@@ -355,10 +355,10 @@ mod tests {
         };
         let reply = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":{{}}}}"#);
         for id in ["a", "b", "c"] {
-            assert!(talk.from_server(&question(id)));
+            assert!(talk.server_says(&question(id)));
         }
-        assert_eq!(talk.from_client(&reply("a")), Step::Pass);
-        talk.from_server(
+        assert_eq!(talk.client_says(&reply("a")), Step::Pass);
+        talk.server_says(
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"b"}}"#,
         );
         let told = talk.lost();
@@ -367,13 +367,13 @@ mod tests {
             told[0].contains("notifications/cancelled") && told[0].contains(r#""requestId":"c""#),
             "{told:?}"
         );
-        assert_eq!(talk.from_client(&reply("c")), Step::Drop, "nobody waits for it any more");
+        assert_eq!(talk.client_says(&reply("c")), Step::Drop, "nobody waits for it any more");
     }
 
     #[test]
     fn clients_without_a_handshake_need_nothing_again() {
         let mut talk = Talk::default();
-        talk.from_client(&request(7, "subscriptions/listen", json!({})));
+        talk.client_says(&request(7, "subscriptions/listen", json!({})));
         assert!(talk.is_idle(), "it lasts until somebody ends it");
         assert_eq!(ids(&talk.lost()), [7]);
         assert!(talk.again().is_empty() && talk.missed().is_empty());
@@ -384,18 +384,18 @@ mod tests {
         let mut talk = shaken();
         let most = u32::try_from(MAX_UNDER_WAY).unwrap();
         for id in 1..=most {
-            assert_eq!(talk.from_client(&call(id)), Step::Pass);
+            assert_eq!(talk.client_says(&call(id)), Step::Pass);
         }
-        let Step::Answer(text) = talk.from_client(&call(most + 1)) else { panic!("it was passed on") };
+        let Step::Answer(text) = talk.client_says(&call(most + 1)) else { panic!("it was passed on") };
         assert!(text.contains("wait for one of them"));
         talk.lost();
         for id in 1..=u32::try_from(MAX_KEPT).unwrap() + 1 {
-            talk.from_client(&request(id, "resources/subscribe", json!({ "uri": id.to_string() })));
-            talk.from_server(&answer(id));
+            talk.client_says(&request(id, "resources/subscribe", json!({ "uri": id.to_string() })));
+            talk.server_says(&answer(id));
         }
         assert_eq!(talk.again().len(), 2 + MAX_KEPT);
         for id in 0..=MAX_QUESTIONS {
-            talk.from_server(&format!(r#"{{"jsonrpc":"2.0","id":"q{id}","method":"ping"}}"#));
+            talk.server_says(&format!(r#"{{"jsonrpc":"2.0","id":"q{id}","method":"ping"}}"#));
         }
         assert_eq!(talk.lost().len(), MAX_QUESTIONS);
     }
@@ -403,8 +403,8 @@ mod tests {
     #[test]
     fn what_is_no_message_is_the_servers_to_refuse_and_never_reaches_the_client() {
         let mut talk = Talk::default();
-        assert_eq!(talk.from_client("not JSON"), Step::Pass);
-        assert!(!talk.from_server("<html>"));
-        assert!(talk.from_server(r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}"#));
+        assert_eq!(talk.client_says("not JSON"), Step::Pass);
+        assert!(!talk.server_says("<html>"));
+        assert!(talk.server_says(r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}"#));
     }
 }

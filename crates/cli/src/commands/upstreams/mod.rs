@@ -36,12 +36,16 @@ pub(crate) enum UpstreamsCommand {
     /// Add an MCP server, over HTTP or as a command, and read what it offers
     Add(Box<add::AddArgs>),
     /// List the upstreams that you may see and change
+    #[command(after_help = "Examples:\n  toolyard upstreams ls\n  toolyard upstreams ls --json")]
     Ls,
     /// Show one upstream and how it is doing
+    #[command(after_help = "Examples:\n  toolyard upstreams show github")]
     Show(IdArg),
     /// Remove an upstream with everything that hangs on it
+    #[command(after_help = "Examples:\n  toolyard upstreams rm github --yes")]
     Rm(rm::RmArgs),
     /// Ask an upstream now; ends with 1 if it is not up
+    #[command(after_help = "Examples:\n  toolyard upstreams test github && echo it is up")]
     Test(IdArg),
     /// Add the servers of a file in which an MCP client keeps them
     Import(import::ImportArgs),

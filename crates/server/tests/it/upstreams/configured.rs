@@ -29,7 +29,7 @@ async fn they_are_there_from_the_start_and_only_the_file_changes_them() {
         );
     })
     .await;
-    assert_eq!(until(async || status(&p, "filed").await, |status| status["tools"] == 4).await["state"], "up");
+    until(async || status(&p, "filed").await, |now| now["tools"] == 4 && now["state"] == "up").await;
     let shown = p.nobody().get("/api/upstreams/filed").await.expect(200).json();
     assert_eq!((&shown["managed"], &shown["owner"]), (&json!(true), &json!("(configuration)")));
     let patch = p.nobody().patch("/api/upstreams/filed", &json!({ "name": "x" })).await.expect(409);

@@ -76,7 +76,7 @@ async fn a_category_is_given_to_tools_that_have_none() {
     };
     assert_eq!(of("productivity").await, ["mcp.up:todo"]);
     assert_eq!(of("media").await, ["mcp.up:music"]);
-    assert_eq!(of("other").await, [json!(""); 0]);
+    assert!(of("other").await.is_empty());
 }
 
 #[tokio::test]

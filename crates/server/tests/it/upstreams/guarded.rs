@@ -14,6 +14,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use toolyard_net::{ClientSettings, Guard, HttpClient};
 use toolyard_testkit::{
     authorization::{FakeAuthorization, FakeResource},
     upstream::{Era, FakeUpstream},
@@ -130,11 +131,12 @@ async fn send(url: &str, mut request: Request<Full<Bytes>>) -> Result<Response<B
 
 /// What a browser does: follows the link to the authorization server, which says yes and names the way back.
 pub(crate) async fn says_yes(p: &Platform, link: &str) -> String {
-    let answer = soon(p.fetch(link)).await;
-    assert_eq!(answer.status, 302, "{}", answer.text);
-    let back = answer.header("location").to_owned();
-    let path = back.strip_prefix(&p.url).unwrap_or_else(|| panic!("{back} leads elsewhere"));
-    path.to_owned()
+    let browser = HttpClient::new(Guard::open(), ClientSettings::default());
+    let request = Request::get(link).body(Full::default()).unwrap();
+    let answer = soon(browser.send(request)).await.unwrap();
+    assert_eq!(answer.status, 302);
+    let back = answer.headers[header::LOCATION].to_str().unwrap();
+    back.strip_prefix(&p.url).unwrap_or_else(|| panic!("{back} leads elsewhere")).to_owned()
 }
 
 /// Asks for a link: where it leads, and the cookie that the browser got with it.

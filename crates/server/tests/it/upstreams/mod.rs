@@ -11,18 +11,23 @@
 //! | prompts and resources | [`items`], [`watch`] |
 //! | lists that change, upstreams that fail | [`changes`], [`faults`] |
 //! | processes | [`stdio`] |
+//! | users who have to say yes first | [`guarded`], [`oauth`], [`grants`], [`browsers`] |
 
 mod asks;
 mod awaited;
+mod browsers;
 mod calls;
 mod cancel;
 mod changes;
 mod configured;
 mod faults;
 mod filters;
+mod grants;
+mod guarded;
 mod items;
 mod lists;
 mod manage;
+mod oauth;
 mod odd;
 mod roles;
 mod secrets;

@@ -121,6 +121,30 @@ async fn a_process_ends_with_its_upstream_and_with_the_server() {
 }
 
 #[tokio::test]
+async fn a_users_process_ends_when_nobody_needs_it() {
+    let (p, diary) = (Platform::with(|config| config.upstream_settings.idle_s = 0).await, Diary::new());
+    add_with(&p, "up", with(diary.server("--era legacy"), json!({ "perUser": true }))).await;
+    let uri = "test://mcp.up/watched-resource";
+    let listening = p.user("ada").listen("l", json!({ "resourceSubscriptions": [uri] })).await;
+    live(&p, "bob").await.call("mcp.up:test_simple_text", json!({})).await.expect(200);
+    assert_eq!(diary.alive().len(), 3, "for the lists, for ada, for bob");
+    let tidied = async |listens: bool, left: usize| {
+        let tidy = async || {
+            p.state.upstreams.tidy(|user| listens && user.as_str() == "ada");
+            p.nobody().get("/health").await;
+            diary.alive()
+        };
+        until(tidy, |alive| alive.len() == left).await
+    };
+    let kept = tidied(true, 2).await;
+    assert_eq!(kept[0], diary.pids()[0], "everybody's stays, whoever uses it");
+    drop(listening);
+    assert_eq!(tidied(false, 1).await, [diary.pids()[0].clone()]);
+    live(&p, "ada").await.call("mcp.up:test_simple_text", json!({})).await.expect(200);
+    assert_eq!(diary.alive().len(), 2, "and comes back when it is needed");
+}
+
+#[tokio::test]
 async fn a_process_that_crashed_is_started_again() {
     let (p, diary) = (Platform::start().await, Diary::new());
     add_with(&p, "up", diary.server("--fixtures echo")).await;

@@ -3,25 +3,15 @@
 use serde_json::{Value, json};
 use toolyard_testkit::upstream::{Era, FakeUpstream};
 
-use super::world::{add, add_with, full, until};
+use super::world::{add, add_with, full, plain};
 use crate::{
-    mcp::client::{Events, LEGACY},
+    mcp::client::{Ask, Events, LEGACY, soon},
     platform::Platform,
 };
 
 const REMOTE: &str = "test://watched-resource";
 const URI: &str = "test://mcp.up/watched-resource";
 const OTHER: &str = "test://static-text";
-
-/// The upstream is told of by its own words; the next thing that is heard is this resource.
-async fn hears(events: &mut Events, uri: &str) {
-    let message = events.message().await;
-    assert_eq!(
-        (&message["method"], &message["params"]["uri"]),
-        (&json!("notifications/resources/updated"), &json!(uri)),
-        "{message}"
-    );
-}
 
 /// What is subscribed to at the upstream now: the last that it was told.
 fn watched(upstream: &FakeUpstream, era: Era) -> Vec<Value> {
@@ -46,21 +36,31 @@ async fn stands(upstream: &FakeUpstream, era: Era, uris: &[&str]) {
             upstream.wait_seen(method, upstream.seen(method).len() + 1).await;
         }
     };
-    crate::mcp::client::soon(wait).await;
+    soon(wait).await;
 }
 
-/// Says that a resource changed until it is heard: a stream that was just asked for may not stand yet.
-async fn told(upstream: &FakeUpstream, remote: &str, events: &mut Events, uri: &str) {
-    let mut heard = Box::pin(hears(events, uri));
-    let telling = until(
-        async || {
+/// Says that a resource changed until it is heard: a stream that was just asked for may not stand yet, and when it
+/// does, everything on it may have changed.
+async fn told(upstream: &FakeUpstream, remote: &str, events: &mut Events, uri: &str, beside: &[&str]) {
+    let heard = async {
+        loop {
+            let message = events.message().await;
+            assert_eq!(message["method"], "notifications/resources/updated", "{message}");
+            let heard = message["params"]["uri"].as_str().unwrap().to_owned();
+            if heard == uri {
+                return;
+            }
+            assert!(beside.contains(&heard.as_str()), "{message}");
+        }
+    };
+    let telling = async {
+        loop {
             upstream.update(remote);
             tokio::task::yield_now().await;
-        },
-        |()| false,
-    );
+        }
+    };
     tokio::select! {
-        () = &mut heard => {}
+        () = soon(heard) => {}
         () = telling => {}
     }
 }
@@ -73,7 +73,7 @@ async fn a_listening_client_hears_of_the_resources_that_it_named() {
         add(&p, "up", &upstream.url()).await;
         let filter =
             json!({ "resourceSubscriptions": [URI, "test://mcp.up/static-text", "test://mcp.none/x"] });
-        let ask = crate::mcp::client::Ask::modern("subscriptions/listen", json!({ "notifications": filter }));
+        let ask = Ask::modern("subscriptions/listen", json!({ "notifications": filter }));
         let mut events = p.user("ada").stream(ask.id("l")).await;
         let granted = events.message().await["params"]["notifications"]["resourceSubscriptions"].clone();
         let mut granted: Vec<_> =
@@ -81,7 +81,7 @@ async fn a_listening_client_hears_of_the_resources_that_it_named() {
         granted.sort_unstable();
         assert_eq!(granted, ["test://mcp.up/static-text", URI], "what nobody has is not granted");
         stands(&upstream, era, &[OTHER, REMOTE]).await;
-        told(&upstream, REMOTE, &mut events, URI).await;
+        told(&upstream, REMOTE, &mut events, URI, &["test://mcp.up/static-text"]).await;
     }
 }
 
@@ -96,9 +96,9 @@ async fn a_session_hears_of_what_it_subscribed_to() {
         session.ask("resources/subscribe", json!({ "uri": URI })).await.result();
         other.ask("resources/subscribe", json!({ "uri": "test://mcp.up/static-text" })).await.result();
         stands(&upstream, era, if era == Era::Modern { &[OTHER, REMOTE] } else { &[REMOTE, OTHER] }).await;
-        told(&upstream, REMOTE, &mut events, URI).await;
+        told(&upstream, REMOTE, &mut events, URI, &[]).await;
         // The other session hears of its own, and never heard of this one.
-        told(&upstream, OTHER, &mut others, "test://mcp.up/static-text").await;
+        told(&upstream, OTHER, &mut others, "test://mcp.up/static-text", &[]).await;
         let missing = session.ask("resources/subscribe", json!({ "uri": "test://mcp.none/x" })).await;
         assert_eq!(missing.refusal(), (200, -32002));
     }
@@ -118,7 +118,7 @@ async fn what_is_watched_is_watched_again_after_the_connection_was_made_anew() {
         let moved = full(era).await;
         p.nobody().patch("/api/upstreams/up", &json!({ "url": moved.url() })).await.expect(200);
         stands(&moved, era, &[REMOTE]).await;
-        told(&moved, REMOTE, &mut events, URI).await;
+        told(&moved, REMOTE, &mut events, URI, &[]).await;
         // Once it is gone nothing is watched any more, also where it comes back under its name.
         p.nobody().delete("/api/upstreams/up").await.expect(204);
         let again = full(era).await;
@@ -131,7 +131,7 @@ async fn what_is_watched_is_watched_again_after_the_connection_was_made_anew() {
 #[tokio::test]
 async fn an_upstream_that_cannot_tell_is_silent_and_no_error() {
     let p = Platform::start().await;
-    let upstream = super::world::plain(Era::Legacy).await;
+    let upstream = plain(Era::Legacy).await;
     add_with(&p, "up", json!({ "url": upstream.url() })).await;
     let session = p.user("ada").handshake(LEGACY).await;
     session.ask("resources/subscribe", json!({ "uri": "a:mcp.up/b" })).await.result();

@@ -1,0 +1,186 @@
+//! Upstreams that want to know who is calling: each user says yes once, and gets what is theirs.
+
+use serde_json::{Value, json};
+use toolyard_testkit::upstream::{Behave, Era, List, On};
+
+use super::{
+    guarded::{Guarded, authorize, link, says_yes},
+    world::{add_with, hidden, live, plain, refresh, status, text, tool, until},
+};
+use crate::platform::Platform;
+
+async fn guarded(p: &Platform) -> Guarded {
+    let guarded = Guarded::start(Era::Modern).await;
+    let now = add_with(p, "up", json!({ "url": guarded.url(), "auth": "oauth" })).await;
+    assert_eq!((&now["state"], &now["tools"]), (&json!("needs-authorization"), &json!(0)), "{now}");
+    guarded
+}
+
+#[tokio::test]
+async fn a_user_who_said_yes_has_the_tools() {
+    let p = Platform::start().await;
+    let guarded = guarded(&p).await;
+    let ada = live(&p, "ada").await;
+    assert_eq!(ada.tools().await, [""; 0]);
+    let done = authorize(&p, "ada", "up").await.expect(200);
+    assert!(done.text.contains("Done: up may be used now"), "{}", done.text);
+    assert_eq!(ada.tools().await.len(), 4, "at once");
+    assert_eq!(ada.call("mcp.up:echo", json!({ "text": "hi" })).await.expect(200).json()["content"], "hi");
+    let asked = &guarded.authorization.seen("/authorize")[0].query;
+    assert_eq!(asked["redirect_uri"], format!("{}/oauth/callback", p.url));
+    assert_eq!((&*asked["code_challenge_method"], &asked["resource"]), ("S256", &guarded.url()));
+    let bob = live(&p, "bob").await;
+    assert_eq!(bob.tools().await, [""; 0], "bob did not");
+    assert_eq!(bob.call("mcp.up:echo", json!({ "text": "hi" })).await.expect(404).code(), "TOOL_NOT_FOUND");
+}
+
+#[tokio::test]
+async fn each_user_has_what_the_upstream_gives_them() {
+    let p = Platform::start().await;
+    let guarded = guarded(&p).await;
+    guarded.first.offer(List::Tools, vec![tool("for-ada"), tool("both")]);
+    guarded.second.offer(List::Tools, vec![tool("both"), tool("for-bob")]);
+    for user in ["ada", "bob"] {
+        live(&p, user).await;
+        authorize(&p, user, "up").await.expect(200);
+    }
+    let (ada, bob) = (p.user("ada"), p.user("bob"));
+    assert_eq!(ada.tools().await, ["mcp.up:for-ada", "mcp.up:both"]);
+    assert_eq!(bob.tools().await, ["mcp.up:both", "mcp.up:for-bob"]);
+    ada.call("mcp.up:both", json!({})).await.expect(200);
+    bob.call("mcp.up:both", json!({})).await.expect(200);
+    assert_eq!((guarded.first.seen("tools/call").len(), guarded.second.seen("tools/call").len()), (1, 1));
+    assert_eq!(bob.call("mcp.up:for-ada", json!({})).await.expect(404).code(), "TOOL_NOT_FOUND");
+    // Both outlive the server, each for its own.
+    let p = p.restart().await;
+    assert_eq!(live(&p, "bob").await.tools().await, ["mcp.up:both", "mcp.up:for-bob"]);
+    p.user("bob").call("mcp.up:both", json!({})).await.expect(200);
+    assert_eq!(guarded.second.seen("tools/call").len(), 2);
+}
+
+#[tokio::test]
+async fn a_list_that_changes_for_one_user_is_read_for_that_user() {
+    let p = Platform::with(|config| config.mcp.debounce_ms = 1).await;
+    let guarded = guarded(&p).await;
+    guarded.first.offer(List::Tools, vec![tool("old")]);
+    guarded.second.offer(List::Tools, vec![tool("bobs")]);
+    for user in ["ada", "bob"] {
+        authorize(&p, user, "up").await.expect(200);
+    }
+    let mut ears = p.user("ada").listen("l", json!({ "toolsListChanged": true })).await;
+    guarded.first.wait_listening(1).await;
+    guarded.first.offer(List::Tools, vec![tool("new")]);
+    guarded.first.announce(List::Tools);
+    assert_eq!(ears.message().await["method"], "notifications/tools/list_changed");
+    assert_eq!(live(&p, "ada").await.tools().await, ["mcp.up:new"]);
+    assert_eq!(live(&p, "bob").await.tools().await, ["mcp.up:bobs"]);
+}
+
+#[tokio::test]
+async fn a_resource_that_changes_for_one_user_is_told_to_that_user() {
+    let p = Platform::start().await;
+    let guarded = guarded(&p).await;
+    for upstream in [&guarded.first, &guarded.second] {
+        let resources = ["test://mine", "test://mark"].map(|uri| json!({ "uri": uri, "name": "r" }));
+        upstream.offer(List::Resources, resources.to_vec());
+    }
+    let filter = json!({ "resourceSubscriptions": ["test://mcp.up/mine", "test://mcp.up/mark"] });
+    let mut ears = Vec::new();
+    for user in ["ada", "bob"] {
+        authorize(&p, user, "up").await.expect(200);
+        ears.push(p.user(user).listen(user, filter.clone()).await);
+    }
+    let uri = |message: Value| message["params"]["uri"].as_str().unwrap().to_owned();
+    let tells = async |uri: &'static str| loop {
+        guarded.first.update(uri);
+        tokio::task::yield_now().await;
+    };
+    // Until it stands, what is told is lost; so it is told until it is heard.
+    let heard = async |ears: &mut crate::mcp::client::Events| {
+        while uri(ears.message().await) != "test://mcp.up/mine" {}
+    };
+    tokio::select! {
+        () = tells("test://mine") => {}
+        () = heard(&mut ears[0]) => {}
+    }
+    // Bob's own upstream said nothing; the first that he hears is his.
+    let bobs = async |ears: &mut crate::mcp::client::Events| uri(ears.message().await);
+    let tells = async || loop {
+        guarded.second.update("test://mark");
+        tokio::task::yield_now().await;
+    };
+    let first = tokio::select! {
+        () = tells() => unreachable!(),
+        first = bobs(&mut ears[1]) => first,
+    };
+    assert_eq!(first, "test://mcp.up/mark");
+}
+
+#[tokio::test]
+async fn whoever_is_not_authorized_any_more_gets_the_link() {
+    let p = Platform::start().await;
+    let guarded = guarded(&p).await;
+    let ada = live(&p, "ada").await;
+    authorize(&p, "ada", "up").await.expect(200);
+    // A token that ended is renewed without a word.
+    guarded.authorization.end_tokens();
+    ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(200);
+    p.clock.advance(60);
+    guarded.authorization.end_tokens();
+    guarded.authorization.end_refresh_tokens();
+    let result = ada.run("mcp.up:echo", json!({ "text": "x" })).await;
+    assert_eq!(result["isError"], true, "{result}");
+    assert_eq!(result["_meta"]["toolyard/error"], json!({ "code": "DENIED", "retryable": false }));
+    let said = text(&result).to_owned();
+    assert!(said.contains("wants the user's authorization first"), "{said}");
+    let given = said.split_whitespace().find(|word| word.starts_with(&guarded.authorization.url())).unwrap();
+    let rest = ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(403);
+    assert!(rest.text.contains(&json!(given).to_string()[1..20]), "{}", rest.text);
+    assert_eq!(link(&ada, "up").await.0, given, "the same link for a while");
+    assert_eq!(ada.tools().await.len(), 4, "what was good stays");
+    // The link of the result leads all the way.
+    let back = says_yes(&p, given).await;
+    let page = p.nobody().get(&back).await.expect(200);
+    assert!(page.text.contains("<b>ada</b>"), "{}", page.text);
+    super::browsers::agree(&p, &back).await.expect(200);
+    ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(200);
+}
+
+#[tokio::test]
+async fn the_trouble_of_one_user_is_not_anothers() {
+    let p = Platform::start().await;
+    let guarded = guarded(&p).await;
+    for user in ["ada", "bob"] {
+        live(&p, user).await;
+        authorize(&p, user, "up").await.expect(200);
+    }
+    let tokens = guarded.authorization.seen("/token").len();
+    assert_eq!(tokens, 2);
+    // Ada's token was turned away, and the authorization server is out of order.
+    guarded.first.when(On::tool("echo"), Behave::status(401));
+    guarded.authorization.fails("/token", toolyard_testkit::authorization::Fault::Status(500));
+    for _ in 0..5 {
+        let failed = p.user("ada").call("mcp.up:echo", json!({ "text": "x" })).await;
+        assert!(failed.status.is_server_error() || failed.status == 403, "{}", failed.text);
+        assert!(!failed.text.contains("not tried"), "{}", failed.text);
+    }
+    p.user("bob").call("mcp.up:echo", json!({ "text": "x" })).await.expect(200);
+}
+
+#[tokio::test]
+async fn an_upstream_that_serves_strangers_shows_them_what_it_has() {
+    let p = Platform::start().await;
+    let open = plain(Era::Modern).await;
+    add_with(&p, "open", json!({ "url": open.url(), "auth": "oauth" })).await;
+    let ada = live(&p, "ada").await;
+    assert_eq!(ada.tools().await.len(), 4);
+    ada.call("mcp.open:echo", json!({ "text": "x" })).await.expect(200);
+    // It wants to know who calls that one, and says nothing of where to ask.
+    open.when(On::tool("add"), Behave::status(401));
+    let result = ada.run("mcp.open:add", json!({ "a": 1, "b": 2 })).await;
+    assert_eq!(result["isError"], true);
+    assert!(text(&result).contains("authorization"), "{result}");
+    assert_eq!(status(&p, "open").await["tools"], 4);
+    assert_eq!(refresh(&p, "open").await["state"], "up");
+    until(async || hidden(&ada, "mcp.open:add").await, |reason| reason.is_empty()).await;
+}
