@@ -16,16 +16,18 @@ use crate::{
     story::{LEGACY, MODERN, Step, play},
 };
 
-/// How a client starts the bridge, as its configuration says it.
+/// How a client starts the bridge, as its configuration says it. A token does not belong into a list of processes.
 fn command(stage: &Stage) -> Value {
-    let mut args = vec!["mcp", "--server", &stage.url];
+    let (mut args, mut env) = (vec!["mcp", "--server", &stage.url], serde_json::Map::new());
     for (name, value) in &stage.ada {
         match *name {
-            "authorization" => args.extend(["--token", value.trim_start_matches("Bearer ")]),
+            "authorization" => {
+                env.insert("TOOLYARD_TOKEN".to_owned(), value.trim_start_matches("Bearer ").into());
+            }
             _ => args.extend(["--user", value]),
         }
     }
-    json!({ "command": env!("CARGO_BIN_EXE_toolyard"), "args": args })
+    json!({ "command": env!("CARGO_BIN_EXE_toolyard"), "args": args, "env": env })
 }
 
 async fn tell(access: Access, file: &str, era: Option<&str>, revision: &str, steps: &[Step]) {

@@ -97,10 +97,14 @@ async fn a_change_of_hardware_requirements() {
 
 #[tokio::test]
 async fn many_changes_at_once_are_told_once() {
-    let p = platform(300).await;
+    // Long enough for all of it on a busy machine.
+    let p = platform(1_500).await;
     let mut ears = Ears::open(&p).await;
     app(&p).await;
     install(&p).await;
+    for _ in 0..5 {
+        p.user("ada").modern("tools/list", json!({})).await.result();
+    }
     let mut second = echo_tool();
     second["name"] = "second".into();
     let set = json!({ "tools": [echo_tool(), second] });

@@ -76,16 +76,13 @@ async fn nothing_comes_that_was_not_asked_for() {
 #[tokio::test]
 async fn what_is_for_another_user_is_not_told() {
     let p = platform(1).await;
-    let mut events = p.user("ada").listen(1, json!({ "resourceSubscriptions": [MARK_URI] })).await;
-    let (package, uri) = ("com.example.mark".parse().unwrap(), "test://m".into());
-    p.state.signals.publish(Change::Resource { package, user: Some("bob".parse().unwrap()), uri });
-    change(&p).await;
-    let (package, uri) = ("com.example.mark".parse().unwrap(), "test://m".into());
-    p.state.signals.publish(Change::Resource { package, user: Some("ada".parse().unwrap()), uri });
-    assert_eq!(events.message().await["params"]["uri"], MARK_URI);
-    // One only: whatever comes next is news.
-    p.begin_stop();
-    assert_eq!(events.message().await["result"]["resultType"], "complete");
+    let own = "test://com.example.mark/own";
+    let mut events = p.user("ada").listen(1, json!({ "resourceSubscriptions": [MARK_URI, own] })).await;
+    for (user, uri) in [("bob", "test://m"), ("ada", "test://own")] {
+        let (package, user) = ("com.example.mark".parse().unwrap(), Some(user.parse().unwrap()));
+        p.state.signals.publish(Change::Resource { package, user, uri: uri.into() });
+    }
+    assert_eq!(events.message().await["params"]["uri"], own, "bob's came before it");
 }
 
 #[tokio::test]

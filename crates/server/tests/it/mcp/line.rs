@@ -75,13 +75,17 @@ impl Line {
         if let Some(place) = self.heard.iter().position(&fits) {
             return self.heard.remove(place).unwrap();
         }
-        loop {
-            let message = self.next().await.expect("the socket is open");
-            if fits(&message) {
-                return message;
+        // Heartbeats come all the time, so it is the whole that must not take long.
+        soon(async {
+            loop {
+                let message = self.next().await.expect("the socket is open");
+                if fits(&message) {
+                    return message;
+                }
+                self.heard.push_back(message);
             }
-            self.heard.push_back(message);
-        }
+        })
+        .await
     }
 
     /// What was heard and asked for by nobody.
@@ -91,7 +95,7 @@ impl Line {
 
     /// The next message off the wire; none when the socket closes.
     async fn next(&mut self) -> Option<Value> {
-        while let Some(Ok(frame)) = soon(self.socket.next()).await {
+        while let Some(Ok(frame)) = self.socket.next().await {
             match frame {
                 Message::Text(text) => {
                     assert!(!text.contains(['\n', '\r']), "one message a line: {text}");
@@ -106,13 +110,16 @@ impl Line {
 
     /// Waits for the end, and says with which code; messages before it are kept.
     pub(crate) async fn closed(&mut self) -> Option<u16> {
-        while let Some(Ok(frame)) = soon(self.socket.next()).await {
-            match frame {
-                Message::Text(text) => self.heard.push_back(serde_json::from_str(&text).unwrap()),
-                Message::Close(frame) => return frame.map(|frame| frame.code.into()),
-                _ => {}
+        soon(async {
+            while let Some(Ok(frame)) = self.socket.next().await {
+                match frame {
+                    Message::Text(text) => self.heard.push_back(serde_json::from_str(&text).unwrap()),
+                    Message::Close(frame) => return frame.map(|frame| frame.code.into()),
+                    _ => {}
+                }
             }
-        }
-        None
+            None
+        })
+        .await
     }
 }

@@ -8,7 +8,7 @@
 //! | lists and pages | [`lists`], [`pages`] |
 //! | calls | [`calls`], [`failures`], [`mirrored`], [`progress`], [`cancel`] |
 //! | "the list changed" | [`ears`], [`changes`], [`silence`], [`filters`], [`streams`] |
-//! | resources, which apps have not | [`resources`] |
+//! | resources where an app has none | [`resources`] |
 //! | who may do what | [`access`], [`sharing`] |
 //! | WebSockets | [`sockets`], [`tickets`], [`stop`] |
 

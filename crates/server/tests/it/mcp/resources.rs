@@ -1,4 +1,4 @@
-//! Prompts, resources and completion, of which apps have none: still every question has its right answer.
+//! Prompts, resources and completion of an app that has none: still every question has its right answer.
 
 use serde_json::json;
 use toolyard_core::ports::Change;

@@ -67,6 +67,10 @@ async fn what_is_undone_before_anybody_looks() {
     for enabled in [false, true] {
         let path = format!("/api/settings/tools/{ECHO}:echo");
         ada.put(&path, &json!({ "enabled": enabled })).await.expect(204);
+        // Whoever looked at once would have seen it by now.
+        for _ in 0..5 {
+            ada.modern("tools/list", json!({})).await.result();
+        }
     }
     quiet(&p, &mut events).await;
 }

@@ -89,6 +89,17 @@ async fn both_eras_speak_on_one_socket() {
 }
 
 #[tokio::test]
+async fn a_list_is_one_line_however_its_tools_were_written() {
+    let p = Platform::start().await;
+    let tool = "{\n\t\"name\": \"echo\",\r\n\t\"inputSchema\": {\n\"type\":\r\n\"object\" }\n}";
+    let raw = format!("{{\"packageName\":\"{ECHO}\",\"tools\":[{tool}]}}");
+    p.nobody().send(http::Method::POST, "/api/apps", Some(raw)).await.expect(201);
+    p.user("ada").put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
+    let list = Line::of(&p, "ada").await.ask(Ask::modern("tools/list", json!({}))).await;
+    assert_eq!(list["result"]["tools"][0]["inputSchema"], json!({ "type": "object" }));
+}
+
+#[tokio::test]
 async fn what_is_wrong_is_told_and_the_socket_stays() {
     let p = Platform::start().await;
     let mut line = Line::of(&p, "ada").await;

@@ -92,21 +92,6 @@ async fn what_is_announced_and_the_same_is_told_to_nobody() {
 }
 
 #[tokio::test]
-async fn a_flood_of_changes_is_not_a_flood_of_questions() {
-    let p = platform().await;
-    let upstream = listed(&p, Era::Modern).await;
-    let ada = live(&p, "ada").await;
-    let before = upstream.seen("tools/list").len();
-    upstream.offer(List::Tools, vec![tool("flood")]);
-    for _ in 0..50 {
-        upstream.announce(List::Tools);
-    }
-    until(async || ada.tools().await, |tools| tools == &["mcp.up:flood"]).await;
-    let asked = upstream.seen("tools/list").len() - before;
-    assert!(asked <= 10, "{asked} times");
-}
-
-#[tokio::test]
 async fn whoever_pages_through_a_list_that_changes_misses_nothing_that_stays() {
     let p = Platform::with(|config| config.mcp.page_size = 10).await;
     let upstream = plain(Era::Modern).await;

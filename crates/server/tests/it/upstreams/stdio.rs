@@ -142,6 +142,8 @@ async fn a_users_process_ends_when_nobody_needs_it() {
     assert_eq!(tidied(false, 1).await, [diary.pids()[0].clone()]);
     live(&p, "ada").await.call("mcp.up:test_simple_text", json!({})).await.expect(200);
     assert_eq!(diary.alive().len(), 2, "and comes back when it is needed");
+    refresh(&p, "up").await;
+    assert_eq!(diary.pids().len(), 4, "while everybody's was there all the time");
 }
 
 #[tokio::test]
