@@ -1,19 +1,22 @@
 //! What the connection of one user tells: for that user alone, as long as it lives. What everybody's connection tells is
 //! heard in [`sync`](super::sync).
 
-use std::sync::{Arc, Weak};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
+use futures_util::FutureExt as _;
 use jiff::SignedDuration;
 use toolyard_core::ports::{Change, UpstreamRecord};
-use toolyard_mcp_client::{Client, ServerEvent, ServerEvents, Watch};
+use toolyard_mcp_client::{Client, CloseReason, ServerEvent, ServerEvents, Watch};
 use toolyard_protocol::{PackageName, UserId, upstream::UpstreamAuth};
 
-use super::{
-    UpstreamSource,
-    connections::Key,
-    health::pause,
-    sync::{Settled, settle},
-};
+use super::{UpstreamSource, connections::Key, health::pause};
+
+/// How long a change waits for more of them before the lists are read again.
+const SETTLE: Duration = Duration::from_millis(50);
 
 impl UpstreamSource {
     /// Listens to a new connection, where it is a user's own and tells of changes.
@@ -115,4 +118,27 @@ async fn follow(source: Weak<UpstreamSource>, key: Key, user: UserId, mut events
             }
         }
     }
+}
+
+/// What was told while changes settled.
+#[derive(Default)]
+pub(super) struct Settled {
+    /// Resources that changed.
+    pub(super) updated: BTreeSet<String>,
+    /// The connection ended.
+    pub(super) closed: Option<CloseReason>,
+}
+
+/// Lists change in bursts: waits a moment and takes all that was told meanwhile, so that they are read once.
+pub(super) async fn settle(events: &mut ServerEvents) -> Settled {
+    tokio::time::sleep(SETTLE).await;
+    let mut settled = Settled::default();
+    while let Some(Some(event)) = events.next().now_or_never() {
+        match event {
+            ServerEvent::ResourceUpdated(uri) => drop(settled.updated.insert(uri)),
+            ServerEvent::Closed(reason) => settled.closed = Some(reason),
+            _ => {}
+        }
+    }
+    settled
 }

@@ -1,23 +1,21 @@
 //! Keeps the lists of upstreams up to date: reads them when an upstream comes up, when it says that they changed, and now
 //! and then; and keeps the last good ones while it does not answer.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use tokio::{sync::Notify, time::Instant};
 use toolyard_core::ports::{Change, Offer, StoredOffer, UpstreamRecord};
-use toolyard_mcp_client::{Client, ClientError, CloseReason, ListKind, ServerEvent, ServerEvents};
+use toolyard_mcp_client::{Client, ClientError, CloseReason, ListKind, ServerEvent};
 use toolyard_protocol::{PackageName, UserId, mcp::RpcError, raw::to_raw, upstream::UpstreamAuth};
 
 use super::{
     UpstreamSource,
     connections::{Key, NoConnection},
+    hear::{Settled, settle},
 };
-
-/// How long a change waits for more of them before the lists are read again.
-const SETTLE: std::time::Duration = std::time::Duration::from_millis(50);
 
 impl UpstreamSource {
     /// Looks after every upstream in the store, on tasks of its own.
@@ -276,29 +274,6 @@ impl UpstreamSource {
             Err(error) => tracing::error!(%error, %package, "its lists could not be kept"),
         }
     }
-}
-
-/// What was told while changes settled.
-#[derive(Default)]
-pub(super) struct Settled {
-    /// Resources that changed.
-    pub(super) updated: BTreeSet<String>,
-    /// The connection ended.
-    pub(super) closed: Option<CloseReason>,
-}
-
-/// Lists change in bursts: waits a moment and takes all that was told meanwhile, so that they are read once.
-pub(super) async fn settle(events: &mut ServerEvents) -> Settled {
-    tokio::time::sleep(SETTLE).await;
-    let mut settled = Settled::default();
-    while let Some(Some(event)) = events.next().now_or_never() {
-        match event {
-            ServerEvent::ResourceUpdated(uri) => drop(settled.updated.insert(uri)),
-            ServerEvent::Closed(reason) => settled.closed = Some(reason),
-            _ => {}
-        }
-    }
-    settled
 }
 
 /// A connection that this side gave up is made anew at once; one that was lost is a failure.

@@ -124,7 +124,7 @@ async fn what_is_watched_is_watched_again_after_the_connection_was_made_anew() {
         let again = full(era).await;
         add(&p, "up", &again.url()).await;
         again.wait_listening(1).await;
-        assert_eq!(watched(&again, era), [json!(""); 0], "{era:?}");
+        assert!(watched(&again, era).is_empty(), "{era:?}");
     }
 }
 
