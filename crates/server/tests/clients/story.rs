@@ -16,7 +16,7 @@ pub(crate) const MODERN: &str = "2026-07-28";
 /// says when; one that missed a change hears of the next.
 pub(crate) const NOTICE: Duration = Duration::from_secs(10);
 /// Changes that a client may miss.
-const MISSED: usize = 3;
+pub(crate) const MISSED: usize = 3;
 
 /// A step.
 #[derive(Debug, Clone, Copy)]
