@@ -2,6 +2,7 @@
 
 use http::Method;
 use serde_json::{Value, json};
+use toolyard_server::auth::Role;
 use toolyard_testkit::Act;
 
 use super::{
@@ -9,7 +10,10 @@ use super::{
     ears::{self, platform},
     line::Line,
 };
-use crate::platform::{ECHO, Platform, echo_tool};
+use crate::{
+    identity::app_of,
+    platform::{ECHO, Platform, echo_tool, tokens_only},
+};
 
 fn listen() -> Ask {
     Ask::modern("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }))
@@ -119,11 +123,19 @@ async fn a_silent_stream_says_that_it_is_alive() {
 }
 
 #[tokio::test]
-async fn a_stream_goes_on_after_the_credential_was_only_good_for_its_start() {
-    // What a stream tells is "look again", and looking needs a credential; so it need not end with it.
-    let p = platform(1).await;
-    let mut events = p.user("ada").listen(1, json!({ "toolsListChanged": true })).await;
-    p.clock.advance(365 * 24 * 60 * 60);
-    change(&p).await;
+async fn a_stream_outlives_the_token_that_opened_it() {
+    // All that it tells is "look again", and looking needs a token that is good.
+    let p = Platform::with(|config| {
+        tokens_only(config);
+        config.mcp.debounce_ms = 1;
+    })
+    .await;
+    let (_app, _) = app_of(&p, "dora", ECHO).await;
+    let ada = p.bearer(&p.token("ada", Role::User));
+    let mut events = ada.listen(1, json!({ "toolsListChanged": true })).await;
+    p.clock.advance(3_600);
+    ada.modern("tools/list", json!({})).await.expect(401);
+    let again = p.bearer(&p.token("ada", Role::User));
+    again.put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
     assert_eq!(events.message().await["method"], "notifications/tools/list_changed");
 }

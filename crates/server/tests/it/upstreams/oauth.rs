@@ -154,10 +154,11 @@ async fn the_trouble_of_one_user_is_not_anothers() {
     let p = Platform::start().await;
     let guarded = guarded(&p).await;
     authorize(&p, "ada", "up").await.expect(200);
-    p.clock.advance(3_600);
+    guarded.authorization.script(|script| script.expires_in = Some(24 * 60 * 60));
     authorize(&p, "bob", "up").await.expect(200);
     // Ada's token has ended, and the authorization server cannot renew it: not even a connection can be made.
     guarded.authorization.fails("/token", Fault::Status(500));
+    p.clock.advance(3_600);
     let p = p.restart().await;
     let (ada, bob) = (live(&p, "ada").await, live(&p, "bob").await);
     for _ in 0..5 {
