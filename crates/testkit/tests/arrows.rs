@@ -10,6 +10,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("toolyard-net", &[]),
     ("toolyard-mcp-client", &["toolyard-net", "toolyard-protocol"]),
     ("toolyard-core", &["toolyard-protocol"]),
+    ("toolyard-toolbox", &["toolyard-net"]),
+    ("toolyard-agent", &["toolyard-core", "toolyard-protocol"]),
     ("toolyard-sources", &["toolyard-core", "toolyard-mcp-client", "toolyard-net", "toolyard-protocol"]),
     ("toolyard-sessions", &["toolyard-core", "toolyard-net", "toolyard-protocol"]),
     ("toolyard-store", &["toolyard-core", "toolyard-protocol"]),
@@ -39,6 +41,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("governor", &["toolyard-core"]),
     ("hyper-rustls", &["toolyard-net"]),
     ("rmcp", &["toolyard-mcp-client"]),
+    ("genai", &["toolyard-agent"]),
 ];
 
 /// Longest file of ours, tests and data tables aside.

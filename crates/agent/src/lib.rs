@@ -1,0 +1,15 @@
+//! The turn of a chat: ask a model, run what it calls, ask again, until it stops, a budget ends it, or a client must act.
+//!
+//! | look for | in |
+//! | --- | --- |
+//! | what a conversation looks like to a model | [`message`] |
+//! | models: the port, and whoever speaks to vendors and local servers | [`model`] |
+//! | calling tools by text, for models that know no tools | [`prompted`] |
+//! | which tools a model gets to see | [`shortlist`] |
+
+#![warn(missing_docs)]
+
+pub mod message;
+pub mod model;
+pub mod prompted;
+pub mod shortlist;

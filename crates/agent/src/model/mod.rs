@@ -1,0 +1,213 @@
+//! Models, as the turn sees them: a conversation and tools in, a stream of events out.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use futures_util::stream::BoxStream;
+use serde_json::{Value, value::RawValue};
+
+use crate::message::{Call, Message};
+
+/// Something that answers. Asking does not block; dropping the stream ends the answer.
+#[async_trait]
+pub trait Model: Send + Sync + fmt::Debug {
+    /// What it is.
+    fn about(&self) -> &ModelInfo;
+
+    /// Asks it. An error here is one before the first token; later ones come in the stream, as its last item.
+    async fn ask(&self, request: ModelRequest) -> Result<ModelStream, ModelError>;
+}
+
+/// An answer as it comes. The last item is [`ModelEvent::End`] or an error.
+pub type ModelStream = BoxStream<'static, Result<ModelEvent, ModelError>>;
+
+/// What a model is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelInfo {
+    /// The string by which callers choose it, such as `openai/gpt-5-mini`.
+    pub id: String,
+    /// How it calls tools.
+    pub calling: Calling,
+}
+
+/// How a model calls tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Calling {
+    /// In the vendor's own way.
+    Native,
+    /// By text, as the system prompt asks it to.
+    Prompted,
+    /// One tool or none, chosen for it: for models of a few hundred million parameters.
+    Small,
+}
+
+/// What a model is asked.
+#[derive(Debug, Clone, Default)]
+pub struct ModelRequest {
+    /// How it shall behave.
+    pub system: Option<String>,
+    /// The conversation.
+    pub messages: Vec<Message>,
+    /// What it may call, in a stable order.
+    pub tools: Vec<Arc<ToolSpec>>,
+    /// Whether it may, must or must not call.
+    pub choice: ToolChoice,
+    /// Most tokens of the answer.
+    pub max_tokens: Option<u32>,
+    /// Between 0 and 2.
+    pub temperature: Option<f64>,
+}
+
+/// Whether a model may call tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// As it likes.
+    #[default]
+    Auto,
+    /// At least one.
+    Required,
+    /// None: it shall come to an end in words.
+    None,
+}
+
+/// A tool as a model sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    /// Letters, digits and `_`, at most 64.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// JSON Schema of its arguments, an object.
+    pub schema: Value,
+}
+
+/// What comes of asking.
+#[derive(Debug, Clone)]
+pub enum ModelEvent {
+    /// Words for the user.
+    Text(String),
+    /// Thoughts, where the vendor shows them.
+    Reasoning(String),
+    /// A call begins. Optional; the same id comes again in [`ModelEvent::Call`].
+    CallBegins {
+        /// The call's id.
+        id: String,
+        /// The tool, as the model calls it.
+        name: String,
+    },
+    /// The next piece of a call's arguments. Only after it began.
+    CallText {
+        /// The call's id.
+        id: String,
+        /// Text of JSON, cut anywhere.
+        text: String,
+    },
+    /// A call, whole. Its name need not be one of the tools.
+    Call(Call),
+    /// Something that was meant as a call and cannot be run. The model is told, and may try again.
+    BadCall(BadCall),
+    /// The end.
+    End(End),
+}
+
+/// A call that cannot be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadCall {
+    /// The call's id, ours.
+    pub id: String,
+    /// The tool, where it could be read.
+    pub name: Option<String>,
+    /// What the model wrote, cut.
+    pub text: String,
+    /// What is wrong with it, for the model.
+    pub problem: String,
+}
+
+/// How an answer ended.
+#[derive(Debug, Clone, Default)]
+pub struct End {
+    /// Why.
+    pub stop: Stop,
+    /// What it cost, where the vendor tells.
+    pub usage: Option<Usage>,
+    /// What the vendor wants back with the message: see [`crate::message::Assistant::kept`].
+    pub kept: Option<Arc<Value>>,
+}
+
+/// Why an answer ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Stop {
+    /// It has said everything.
+    #[default]
+    Done,
+    /// It wants to see what its calls come to.
+    Calls,
+    /// There was no room for more.
+    Length,
+    /// The vendor held something back.
+    Filtered,
+    /// Some other reason.
+    Other,
+}
+
+/// Tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Read by the model.
+    pub input: u64,
+    /// Written by it.
+    pub output: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+    }
+}
+
+/// Why there is no answer, or no more of it.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{text}")]
+pub struct ModelError {
+    /// Which kind of trouble.
+    pub kind: ModelTrouble,
+    /// For whoever asked: what is wrong and what to do. No secrets, nothing that a vendor sent unread.
+    pub text: String,
+    /// For the log.
+    pub cause: Option<String>,
+    /// When to try again, where the vendor says so.
+    pub retry_after: Option<Duration>,
+}
+
+/// Kinds of trouble with models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelTrouble {
+    /// There is no such model here.
+    Unknown,
+    /// Nobody answers there.
+    Unreachable,
+    /// The key is missing or not good.
+    Unauthorized,
+    /// Too many requests, or no credit left.
+    RateLimited,
+    /// The vendor is too busy, or failed.
+    Unavailable,
+    /// The vendor does not take the request: too long, or something in it.
+    Refused,
+    /// It broke off.
+    Broken,
+}
+
+impl ModelTrouble {
+    /// Whether asking again may help, as long as nothing was heard yet.
+    pub const fn may_pass(self) -> bool {
+        matches!(self, Self::Unreachable | Self::RateLimited | Self::Unavailable | Self::Broken)
+    }
+}
+
+/// Arguments of a call as raw JSON; nothing at all is an empty object, as vendors mean it.
+pub fn arguments_of(text: &str) -> Result<Box<RawValue>, serde_json::Error> {
+    let text = if text.trim().is_empty() { "{}" } else { text };
+    serde_json::from_str(text)
+}

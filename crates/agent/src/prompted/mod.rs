@@ -1,0 +1,1 @@
+//! Calling tools by text, for models that know no tools.

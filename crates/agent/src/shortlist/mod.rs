@@ -1,0 +1,1 @@
+//! Which tools a model gets to see.
