@@ -15,9 +15,10 @@ use toolyard_protocol::api::ApiErrorCode;
 
 use crate::{config::ServerConfig, error::Failure};
 
-/// Headers that a web page of another origin may send.
+/// Headers that a web page of another origin may send. `*` is for parameters that tools have mirrored in headers of their
+/// own; a browser reads it as any but `authorization`, and not at all where cookies go along.
 const PAGE_HEADERS: &str = "accept, authorization, content-type, idempotency-key, if-none-match, traceparent, x-user-id, \
-     mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id";
+     mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id, *";
 
 /// Who may be talked to, and from where.
 #[derive(Debug)]

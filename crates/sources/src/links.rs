@@ -1,24 +1,51 @@
-//! Links in results name resources of the upstream. They are given the URI under which this server reads them.
+//! What results say of resources is said in the words of whoever answered. Links get the URI under which this server
+//! reads them; who answered is this server, so an upstream's own name goes.
 
 use serde_json::value::RawValue;
 use toolyard_protocol::{
     PackageName,
-    mcp::uri,
+    mcp::{meta, uri},
     raw::{RawFields, to_raw},
 };
 
-/// A result whose `resource_link` blocks can be read here. Everything else stays as it came.
-pub(super) fn mapped(package: &PackageName, result: Box<RawValue>) -> Box<RawValue> {
-    // Most results have none, and need not be read for it.
-    if !result.get().contains("\"resource_link\"") {
+/// Whether a result may have links. Most have none, and need not be read for it.
+pub(crate) fn are_in(result: &RawValue) -> bool {
+    result.get().contains("\"resource_link\"")
+}
+
+/// A result whose `resource_link` blocks can be read here, in a tool's content or a prompt's messages. Everything else
+/// stays as it came.
+pub(crate) fn mapped(package: &PackageName, result: Box<RawValue>) -> Box<RawValue> {
+    if !are_in(&result) {
         return result;
     }
     let Ok(mut fields) = serde_json::from_str::<RawFields>(result.get()) else { return result };
-    let Some(Ok(blocks)) = fields.read::<Vec<Box<RawValue>>>("content") else { return result };
-    let blocks: Vec<_> = blocks.into_iter().map(|block| link(package, block)).collect();
-    fields.set("content", to_raw(&blocks));
+    for (list, of) in [("content", link as Mapping), ("messages", message)] {
+        if let Some(Ok(found)) = fields.read::<Vec<Box<RawValue>>>(list) {
+            let found: Vec<_> = found.into_iter().map(|one| of(package, one)).collect();
+            fields.set(list, to_raw(&found));
+        }
+    }
     fields.to_raw()
 }
+
+/// A result that does not say which server it came from.
+pub(crate) fn anonymous(result: Box<RawValue>) -> Box<RawValue> {
+    if !result.get().contains(meta::SERVER_INFO) {
+        return result;
+    }
+    let Ok(mut fields) = serde_json::from_str::<RawFields>(result.get()) else { return result };
+    let Some(Ok(mut said)) = fields.read::<RawFields>("_meta") else { return result };
+    said.remove(meta::SERVER_INFO);
+    if said.names().next().is_none() {
+        fields.remove("_meta");
+    } else {
+        fields.set("_meta", said.to_raw());
+    }
+    fields.to_raw()
+}
+
+type Mapping = fn(&PackageName, Box<RawValue>) -> Box<RawValue>;
 
 fn link(package: &PackageName, block: Box<RawValue>) -> Box<RawValue> {
     let Ok(mut fields) = serde_json::from_str::<RawFields>(block.get()) else { return block };
@@ -26,7 +53,9 @@ fn link(package: &PackageName, block: Box<RawValue>) -> Box<RawValue> {
     if text("type").as_deref() != Some("resource_link") {
         return block;
     }
-    match text("uri").and_then(|found| uri::mapped(package, &found)) {
+    // What the web serves is fetched from the web, as MCP has it.
+    let is_web = |uri: &String| uri.starts_with("https://") || uri.starts_with("http://");
+    match text("uri").filter(|uri| !is_web(uri)).and_then(|found| uri::mapped(package, &found)) {
         Some(listed) => {
             fields.set("uri", to_raw(&listed));
             fields.to_raw()
@@ -35,19 +64,55 @@ fn link(package: &PackageName, block: Box<RawValue>) -> Box<RawValue> {
     }
 }
 
+fn message(package: &PackageName, message: Box<RawValue>) -> Box<RawValue> {
+    let Ok(mut fields) = serde_json::from_str::<RawFields>(message.get()) else { return message };
+    let Some(content) = fields.get("content").map(RawValue::to_owned) else { return message };
+    fields.set("content", link(package, content));
+    fields.to_raw()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn raw(text: &str) -> Box<RawValue> {
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn package() -> PackageName {
+        "mcp.u".parse().unwrap()
+    }
+
     #[test]
     fn links_can_be_read_here_and_the_rest_stays() {
         let text = r#"{"content":[{"type":"text","text":"a \"resource_link\" "},{"type":"resource_link","uri":"x://a/b","name":"n" },5],"k":1.50}"#;
-        let result = mapped(&"mcp.u".parse().unwrap(), serde_json::from_str(text).unwrap());
         assert_eq!(
-            result.get(),
+            mapped(&package(), raw(text)).get(),
             r#"{"content":[{"type":"text","text":"a \"resource_link\" "},{"type":"resource_link","uri":"x://mcp.u/a/b","name":"n"},5],"k":1.50}"#
         );
+        let web = r#"{"content":[{"type":"resource_link","uri":"https://example.com/a","name":"n"}]}"#;
+        assert_eq!(mapped(&package(), raw(web)).get(), web);
         let plain = r#"{"content" : []}"#;
-        assert_eq!(mapped(&"mcp.u".parse().unwrap(), serde_json::from_str(plain).unwrap()).get(), plain);
+        assert_eq!(mapped(&package(), raw(plain)).get(), plain);
+    }
+
+    #[test]
+    fn links_in_messages_too() {
+        let text =
+            r#"{"messages":[{"role":"user","content":{"type":"resource_link","uri":"x://a","name":"n"}},7]}"#;
+        assert_eq!(
+            mapped(&package(), raw(text)).get(),
+            r#"{"messages":[{"role":"user","content":{"type":"resource_link","uri":"x://mcp.u/a","name":"n"}},7]}"#
+        );
+    }
+
+    #[test]
+    fn who_answered_is_not_told() {
+        let named = r#"{"content":[],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"u"},"k":1.50}}"#;
+        assert_eq!(anonymous(raw(named)).get(), r#"{"content":[],"_meta":{"k":1.50}}"#);
+        let only = r#"{"content":[],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"u"}}}"#;
+        assert_eq!(anonymous(raw(only)).get(), r#"{"content":[]}"#);
+        let text = r#"{"content":[{"type":"text","text":"io.modelcontextprotocol/serverInfo"}]}"#;
+        assert_eq!(anonymous(raw(text)).get(), text);
     }
 }

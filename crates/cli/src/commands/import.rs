@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::{fs::File, io::BufReader};
 use toolyard_protocol::{
-    PackageName, Problem, api::AppCreated, app::AppDetails, legacy::AppDocument, raw::to_raw,
+    PackageName, Problem, api::AppCreated, app::AppDetails, items::Items, legacy::AppDocument, raw::to_raw,
     tool::ToolDefinition,
 };
 
@@ -180,7 +180,12 @@ async fn register(
         legacy,
         ..AppDetails::default()
     };
-    let body = NewAppBody { package_name: &document.package_name, details: &details, tools };
+    let body = NewAppBody {
+        package_name: &document.package_name,
+        details: &details,
+        tools,
+        items: &Items::default(),
+    };
     match client.post::<_, AppCreated>("api/apps", &body).await {
         Ok(AppCreated { api_key, signing_secret, .. }) => {
             Ok(Outcome::Imported { tool_count: tools.len(), api_key, signing_secret })

@@ -190,3 +190,26 @@ async fn tokens_made_here_are_believed_there() {
     // A token opens a session by itself.
     assert!(yard.run(&["tools", "ls", "--token", &user]).await.good().contains("No tools"));
 }
+
+#[tokio::test]
+async fn prompts_and_resources_of_the_file_come_along() {
+    let (yard, app) = (Yard::start().await, App::start().await);
+    let mut set = app::tools();
+    set["prompts"] = json!([{ "name": "plan" }]);
+    set["resources"] = json!([{ "uri": "todo://list", "name": "List" }]);
+    let file = yard.file("set.json", &set.to_string());
+    let add = [
+        "apps",
+        "add",
+        "--package",
+        "com.example.echo",
+        "--url",
+        &app.url,
+        "--kind",
+        "tools-only",
+        "--tools",
+    ];
+    yard.run(&[&add[..], &[file.to_str().unwrap()]].concat()).await.good();
+    let kept = yard.run(&["apps", "tools", "com.example.echo", "--json"]).await.json();
+    assert_eq!((&kept["prompts"], &kept["resources"]), (&set["prompts"], &set["resources"]));
+}

@@ -26,10 +26,12 @@ use toolyard_protocol::{
     ErrorCode, PackageName,
     app::AppKind,
     call::{ACCEPT_FROM_APPS, Activation, AppCall, NDJSON, ReplyLine},
+    result::{McpResult, ToolResult},
     session::iso_millis,
 };
 
 use self::{reply::Answer, target::Target};
+use crate::links;
 
 /// Largest answer of an app, in bytes; also of all lines of an answer in lines.
 pub const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
@@ -123,7 +125,7 @@ impl ToolSource for AppSource {
             let body = answered.bytes(MAX_RESPONSE_BYTES).await.map_err(|error| not_answered(tool, error))?;
             answer.read(&body, is_connected)
         };
-        result.map(Reply::Done)
+        result.map(|result| Reply::Done(readable(&tool.app, result)))
     }
 
     async fn pass_on(
@@ -132,8 +134,18 @@ impl ToolSource for AppSource {
         app: &AppHead,
         request: &Passed,
     ) -> Result<PassedReply, ToolError> {
-        self.ask(cx, app, request).await.map(PassedReply::Done)
+        let result = self.ask(cx, app, request).await?;
+        Ok(PassedReply::Done(links::mapped(app.package(), result)))
     }
+}
+
+/// A result in which the app's links to its resources can be read here. An app without resources links to the world.
+fn readable(app: &AppHead, result: ToolResult) -> ToolResult {
+    if !app.has_resources || !links::are_in(result.mcp.raw()) {
+        return result;
+    }
+    let mcp = McpResult::from_raw(links::mapped(app.package(), result.mcp.raw().to_owned()));
+    ToolResult { mcp: mcp.unwrap_or(result.mcp), ..result }
 }
 
 fn comes_in_lines(response: &Response) -> bool {

@@ -141,7 +141,7 @@ impl UpstreamSource {
         match opened {
             Ok(Ok(client)) => Ok(client),
             Ok(Err(error)) => {
-                self.no_connection(package, &error);
+                self.no_connection(package, record, &error);
                 if authorize::is_wanted(&error) {
                     return Err(self.with_link(cx, app).await);
                 }

@@ -8,7 +8,7 @@ use toolyard_core::ToolError;
 use toolyard_protocol::{
     ErrorCode, PackageName,
     session::iso_millis,
-    upstream::{UpstreamState, UpstreamStatus},
+    upstream::{UpstreamAuth, UpstreamState, UpstreamStatus},
 };
 
 /// Failures in a row after which calls are not even tried for a while.
@@ -58,9 +58,13 @@ impl Health {
         }
     }
 
-    /// Somebody has to authorize first. That is no failure: it answers.
-    pub(super) fn wants_authorization(&mut self) {
+    /// Somebody has to authorize first. That is no failure: it answers. Where each user authorizes for themselves, it
+    /// says nothing of those who did.
+    pub(super) fn wants_authorization(&mut self, auth: UpstreamAuth) {
         (self.failures, self.not_before) = (0, None);
+        if auth == UpstreamAuth::OAuth && self.state == UpstreamState::Up {
+            return;
+        }
         self.state = UpstreamState::NeedsAuthorization;
         self.problem = Some("it wants an authorization first".to_owned());
     }
@@ -114,6 +118,18 @@ pub(super) fn pause(doublings: u32) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn users_who_have_not_authorized_are_not_those_who_did() {
+        let mut health = Health::default();
+        health.wants_authorization(UpstreamAuth::OAuth);
+        assert_eq!(health.state, UpstreamState::NeedsAuthorization);
+        health.well();
+        health.wants_authorization(UpstreamAuth::OAuth);
+        assert_eq!((health.state, &health.problem), (UpstreamState::Up, &None));
+        health.wants_authorization(UpstreamAuth::Headers);
+        assert_eq!(health.state, UpstreamState::NeedsAuthorization, "one header is for all");
+    }
 
     #[tokio::test(start_paused = true)]
     async fn calls_are_not_tried_after_some_failures_until_the_pause_is_over() {

@@ -8,7 +8,7 @@
 //! | what one user's connection tells, resources that are watched | [`hear`], [`watched`] |
 //! | one request, with everything that is said meanwhile | [`exchange`] |
 //! | whether it answers | [`health`] |
-//! | users who have to say yes first | [`authorize`] |
+//! | users who have to say yes first | `authorize` |
 
 mod authorize;
 mod connections;
@@ -17,7 +17,6 @@ mod exchange;
 mod health;
 mod hear;
 mod held;
-mod links;
 mod spec;
 mod sync;
 mod watched;
@@ -66,6 +65,7 @@ pub use self::{
     authorize::{AuthorizeError, Authorized, OAuthSetup},
     spec::{BadSpec, Environment, HIDDEN, seal},
 };
+use crate::links;
 
 /// Every bound of upstreams.
 #[derive(Debug, Clone)]
@@ -213,9 +213,11 @@ impl UpstreamSource {
     }
 
     /// Writes down why there is no connection.
-    fn no_connection(&self, package: &PackageName, error: &NoConnection) {
+    fn no_connection(&self, package: &PackageName, record: &UpstreamRecord, error: &NoConnection) {
         self.health_mut(package, |health| match error {
-            NoConnection::Client(ClientError::AuthorizationNeeded { .. }) => health.wants_authorization(),
+            NoConnection::Client(ClientError::AuthorizationNeeded { .. }) => {
+                health.wants_authorization(record.details.auth);
+            }
             // One user's, or ours: nobody else has to wait for that.
             NoConnection::Client(ClientError::Credentials(_)) | NoConnection::TooMany(_) => {
                 tracing::warn!(%package, %error, "no connection to an upstream");
@@ -274,7 +276,7 @@ impl ToolSource for UpstreamSource {
         match self.ask(cx, &tool.app, wanted).await? {
             Got::Awaited(awaited) => Ok(Reply::AwaitingInput(awaited)),
             Got::Done(raw) => {
-                let raw = links::mapped(tool.app.package(), raw);
+                let raw = links::mapped(tool.app.package(), links::anonymous(raw));
                 let result = McpResult::from_raw(raw).ok_or_else(|| {
                     let text =
                         format!("{} answered with something that is no tool result.", tool.app.package());
@@ -307,7 +309,7 @@ impl ToolSource for UpstreamSource {
         };
         match self.ask(cx, app, wanted).await? {
             Got::Awaited(awaited) => Ok(PassedReply::AwaitingInput(awaited)),
-            Got::Done(raw) => Ok(PassedReply::Done(raw)),
+            Got::Done(raw) => Ok(PassedReply::Done(links::mapped(app.package(), links::anonymous(raw)))),
         }
     }
 }

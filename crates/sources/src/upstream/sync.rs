@@ -99,12 +99,12 @@ impl UpstreamSource {
                     }
                     let again = self.while_up(package, &record, &client, poke).await;
                     if let Err(error) = again {
-                        self.no_connection(package, &NoConnection::Client(error));
+                        self.no_connection(package, &record, &NoConnection::Client(error));
                         self.pause(package, poke).await;
                     }
                 }
                 Err(error) => {
-                    self.no_connection(package, &error);
+                    self.no_connection(package, &record, &error);
                     self.pause(package, poke).await;
                 }
             }
@@ -172,7 +172,7 @@ impl UpstreamSource {
         };
         match read.await {
             Ok(()) => self.health_mut(package, |health| health.well()),
-            Err(error) => self.no_connection(package, &error),
+            Err(error) => self.no_connection(package, record, &error),
         }
     }
 

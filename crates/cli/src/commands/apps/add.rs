@@ -13,6 +13,7 @@ use toolyard_protocol::{
     api::AppCreated,
     app::{AppDetails, AppKind, AppType, DeclaredPermission},
     device::{HardwareLevel, HardwareRequirement, HardwareType},
+    items::Items,
     stream::Permission,
 };
 
@@ -70,7 +71,7 @@ pub(crate) struct AddArgs {
     /// Built on an older SDK that wants `X-App-API-Key`
     #[arg(long)]
     legacy: bool,
-    /// Its tools: a list or {"tools": […]}, MCP definitions or an older form
+    /// Its tools: a list or {"tools": […]}, MCP definitions or an older form; `prompts` and `resources` beside `tools` come along
     #[arg(long, value_name = "FILE", conflicts_with = "from_url")]
     tools: Option<PathBuf>,
     /// Read name, tools and settings from URL/tpa_config.json
@@ -104,6 +105,8 @@ pub(crate) struct NewAppBody<'a> {
     #[serde(flatten)]
     pub(crate) details: &'a AppDetails,
     pub(crate) tools: &'a [Box<RawValue>],
+    #[serde(flatten)]
+    pub(crate) items: &'a Items,
 }
 
 #[derive(Serialize)]
@@ -132,8 +135,8 @@ pub(super) async fn run(cx: &Context, args: AddArgs) -> Result<Verdict, CliError
         (None, Some(file)) => Some(ToolFile::open(file)?),
         (None, None) => None,
     };
-    let (package, details, tools) = app_of(args, file)?;
-    let body = NewAppBody { package_name: &package, details: &details, tools: &tools };
+    let (package, details, tools, items) = app_of(args, file)?;
+    let body = NewAppBody { package_name: &package, details: &details, tools: &tools, items: &items };
     let created: AppCreated = client.post("api/apps", &body).await?;
     cx.output.show(&Added(created))?;
     Ok(Verdict::Good)
@@ -143,8 +146,8 @@ pub(super) async fn run(cx: &Context, args: AddArgs) -> Result<Verdict, CliError
 fn app_of(
     args: AddArgs,
     file: Option<ToolFile>,
-) -> Result<(PackageName, AppDetails, Vec<Box<RawValue>>), CliError> {
-    let (about, tools) = file.map(|file| (file.about, file.tools)).unwrap_or_default();
+) -> Result<(PackageName, AppDetails, Vec<Box<RawValue>>, Items), CliError> {
+    let (about, tools, items) = file.map(|file| (file.about, file.tools, file.items)).unwrap_or_default();
     let told = from_url::about(about).map_err(|problems| {
         let what = args.from_url.clone().unwrap_or_else(|| "the file".to_owned());
         CliError::Problems { what, problems }
@@ -169,7 +172,7 @@ fn app_of(
         legacy: args.legacy,
         ..AppDetails::default()
     };
-    Ok((package, details, tools))
+    Ok((package, details, tools, items))
 }
 
 /// A place in what an app says of itself.

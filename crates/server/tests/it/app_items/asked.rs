@@ -6,7 +6,10 @@ use toolyard_net::SigningKey;
 use toolyard_testkit::{Act, Seen};
 
 use super::{both, contents, messages, planner};
-use crate::{mcp::client::LEGACY, platform::Platform};
+use crate::{
+    mcp::client::LEGACY,
+    platform::{Platform, echo_tool},
+};
 
 const LIST: &str = "todo://com.example.planner/list";
 
@@ -121,4 +124,21 @@ async fn apps_neither_complete_nor_tell_of_changes() {
     let session = p.user("ada").handshake(LEGACY).await;
     assert_eq!(session.ask("resources/subscribe", json!({ "uri": LIST })).await.result(), json!({}));
     assert!(app.seen("/prompt").is_empty() && app.seen("/resource").is_empty());
+}
+
+#[tokio::test]
+async fn links_in_results_and_prompts_can_be_read_here() {
+    let p = Platform::start().await;
+    let (app, _) = planner(&p, json!({ "tools": [echo_tool()] })).await;
+    let link = |uri: &str| json!({ "type": "resource_link", "uri": uri, "name": "List" });
+    app.acts(Act::Json(200, json!({ "content": [link("todo://list"), link("https://example.com/list")] })));
+    let call = json!({ "name": "com.example.planner:echo", "arguments": { "text": "hi" } });
+    for answer in both(&p, "tools/call", call).await {
+        assert_eq!(answer.result()["content"], json!([link(LIST), link("https://example.com/list")]));
+    }
+    app.acts(Act::Json(200, json!({ "messages": [{ "role": "user", "content": link("todo://list") }] })));
+    let prompt = json!({ "name": "com.example.planner:plan_day", "arguments": { "day": "monday" } });
+    for answer in both(&p, "prompts/get", prompt).await {
+        assert_eq!(answer.result()["messages"][0]["content"], link(LIST));
+    }
 }

@@ -29,6 +29,11 @@ async fn a_user_who_said_yes_has_the_tools() {
     assert!(done.text.contains("Done: up may be used now"), "{}", done.text);
     assert_eq!(ada.tools().await.len(), 4, "at once");
     assert_eq!(ada.call("mcp.up:echo", json!({ "text": "hi" })).await.expect(200).json()["content"], "hi");
+    // Asked for nobody in particular it still says no, and that is no trouble.
+    assert_eq!(
+        (&refresh(&p, "up").await["state"], &status(&p, "up").await["problem"]),
+        (&json!("up"), &Value::Null)
+    );
     let asked = &guarded.authorization.seen("/authorize")[0].query;
     assert_eq!(asked["redirect_uri"], format!("{}/oauth/callback", p.url));
     assert_eq!((&*asked["code_challenge_method"], &asked["resource"]), ("S256", &guarded.url()));
