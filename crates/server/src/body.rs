@@ -1,6 +1,7 @@
 //! Reading bodies: bounded, JSON only, with errors that say where.
 
 use axum::{
+    body::Body,
     extract::{FromRequest, Request},
     response::Response,
 };
@@ -33,16 +34,21 @@ fn is_json(headers: &HeaderMap) -> bool {
             && kind.to_ascii_lowercase().ends_with("+json"))
 }
 
-async fn read(request: Request, state: &AppState, limit: usize) -> Result<Bytes, Failure> {
-    if !is_json(request.headers()) {
+async fn read(headers: &HeaderMap, body: Body, state: &AppState, limit: usize) -> Result<Bytes, Failure> {
+    if !is_json(headers) {
         return Err(Failure::invalid("the body must be JSON: send `Content-Type: application/json`"));
     }
-    collected(request, state, limit).await
+    collected(body, state, limit).await
 }
 
-async fn collected(request: Request, state: &AppState, limit: usize) -> Result<Bytes, Failure> {
+async fn json(request: Request, state: &AppState, limit: usize) -> Result<Bytes, Failure> {
+    let (parts, body) = request.into_parts();
+    read(&parts.headers, body, state, limit).await
+}
+
+async fn collected(body: Body, state: &AppState, limit: usize) -> Result<Bytes, Failure> {
     let patience = Duration::from_millis(state.config.server.body_timeout_ms);
-    let body = timeout(patience, Limited::new(request.into_body(), limit).collect()).await;
+    let body = timeout(patience, Limited::new(body, limit).collect()).await;
     let body = body.map_err(|_| Failure::invalid("the body did not arrive in time"))?;
     body.map(|body| body.to_bytes()).map_err(|error| {
         if error.downcast_ref::<LengthLimitError>().is_some() {
@@ -65,18 +71,15 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
 }
 
 /// A message of MCP, refused with a status and words for its own form of errors.
-pub(crate) struct McpBytes(pub(crate) Bytes);
-
-impl FromRequest<AppState> for McpBytes {
-    type Rejection = (StatusCode, String);
-
-    async fn from_request(request: Request, state: &AppState) -> Result<Self, Self::Rejection> {
-        match read(request, state, state.config.server.body_bytes).await {
-            Ok(bytes) => Ok(Self(bytes)),
-            Err(Failure::Api(error)) => Err((status_of(error.code), error.message)),
-            Err(Failure::Refused(_)) => Err((StatusCode::BAD_REQUEST, "the body cannot be read".to_owned())),
-        }
-    }
+pub(crate) async fn mcp(
+    headers: &HeaderMap,
+    body: Body,
+    state: &AppState,
+) -> Result<Bytes, (StatusCode, String)> {
+    read(headers, body, state, state.config.server.body_bytes).await.map_err(|failure| match failure {
+        Failure::Api(error) => (status_of(error.code), error.message),
+        Failure::Refused(_) => (StatusCode::BAD_REQUEST, "the body cannot be read".to_owned()),
+    })
 }
 
 /// A form of a page of ours.
@@ -93,7 +96,7 @@ impl FromRequest<AppState> for FormBytes {
         if !kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded")) {
             return Err(Failure::invalid("expected the form of the page").into());
         }
-        Ok(Self(collected(request, state, MAX_FORM_BYTES).await?))
+        Ok(Self(collected(request.into_body(), state, MAX_FORM_BYTES).await?))
     }
 }
 
@@ -101,7 +104,7 @@ impl FromRequest<AppState> for JsonBytes {
     type Rejection = Response;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Response> {
-        Ok(Self(read(request, state, state.config.server.body_bytes).await?))
+        Ok(Self(json(request, state, state.config.server.body_bytes).await?))
     }
 }
 
@@ -109,7 +112,7 @@ impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
     type Rejection = Response;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Response> {
-        Ok(Self(parse(&read(request, state, state.config.server.body_bytes).await?)?))
+        Ok(Self(parse(&json(request, state, state.config.server.body_bytes).await?)?))
     }
 }
 
@@ -117,6 +120,6 @@ impl<T: DeserializeOwned> FromRequest<AppState> for LargeJsonBody<T> {
     type Rejection = Response;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Response> {
-        Ok(Self(parse(&read(request, state, state.config.server.tool_set_bytes).await?)?))
+        Ok(Self(parse(&json(request, state, state.config.server.tool_set_bytes).await?)?))
     }
 }

@@ -65,7 +65,7 @@ impl Embedded {
     ) {
         let state = self.state;
         state.sessions.keep_alive(&user);
-        let who = ActingFor { user, caller: Caller::User, scope: Scope::Everything };
+        let who = ActingFor { user, caller: Caller::User, scope: Scope::Everything, until: None };
         let (peer, messages) = Peer::new(state.clone(), who);
         let limit = state.config.server.body_bytes;
         let writing = write(messages, output);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use axum::{extract::FromRequestParts, http::request::Parts, response::Response};
 use http::{HeaderMap, header};
+use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
 use toolyard_core::{
@@ -30,11 +31,23 @@ pub enum Identity {
         name: String,
         /// What they may do.
         role: Role,
-        /// Whether only a header says who it is.
-        bare: bool,
+        /// Why it is believed.
+        proof: Proof,
     },
     /// An app with its key.
     App(Arc<AppEntry>),
+}
+
+/// Why a person is believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// Dev mode: a header says so.
+    Header,
+    /// A token.
+    Token {
+        /// When it ends, in seconds since 1970.
+        until: i64,
+    },
 }
 
 /// Why nobody is let in.
@@ -66,6 +79,15 @@ pub(crate) struct ActingFor {
     pub(crate) user: UserId,
     pub(crate) caller: Caller,
     pub(crate) scope: Scope,
+    /// When the token ends that says so, in seconds since 1970. What stays open looks at it.
+    pub(crate) until: Option<i64>,
+}
+
+impl ActingFor {
+    /// Whether the credential is good no longer.
+    pub(crate) fn is_over(&self, now: Timestamp) -> bool {
+        self.until.is_some_and(|until| until <= now.as_second())
+    }
 }
 
 /// Whoever may register and change apps: a developer their own, an operator all, an app itself.
@@ -122,10 +144,12 @@ pub(crate) async fn identify(state: &AppState, headers: &HeaderMap) -> Result<Id
             Err(Refusal::BadCredential("expected `Authorization: Bearer …`".to_owned()).into())
         }
         None if state.auth_mode == AuthMode::Dev => Ok(match named_user(headers)? {
-            Some(user) => {
-                Identity::Person { name: user.as_str().to_owned(), role: Role::Operator, bare: true }
-            }
-            None => Identity::Person { name: "dev".to_owned(), role: Role::Operator, bare: true },
+            Some(user) => Identity::Person {
+                name: user.as_str().to_owned(),
+                role: Role::Operator,
+                proof: Proof::Header,
+            },
+            None => Identity::Person { name: "dev".to_owned(), role: Role::Operator, proof: Proof::Header },
         }),
         None => Err(Refusal::NoCredential.into()),
     }
@@ -144,14 +168,16 @@ pub(crate) async fn by_credential(state: &AppState, credential: &str) -> Result<
     let now = state.clock.now();
     let error = match state.tokens.verify(credential, now) {
         Ok(claims) => {
-            return Ok(Identity::Person { name: claims.sub.clone(), role: claims.role, bare: false });
+            let proof = Proof::Token { until: claims.exp };
+            return Ok(Identity::Person { name: claims.sub.clone(), role: claims.role, proof });
         }
         Err(error) => error,
     };
     match &state.oidc {
         Some(oidc) => match oidc.verify(credential, now).await {
-            Ok(user) => {
-                Ok(Identity::Person { name: user.as_str().to_owned(), role: Role::User, bare: false })
+            Ok((user, until)) => {
+                let proof = Proof::Token { until };
+                Ok(Identity::Person { name: user.as_str().to_owned(), role: Role::User, proof })
             }
             Err(error) => Err(Refusal::BadCredential(error.to_string()).into()),
         },
@@ -164,7 +190,9 @@ fn for_whom(headers: &HeaderMap, who: &Identity) -> Result<UserId, Failure> {
     let named = named_user(headers)?;
     match (who, named) {
         (Identity::Person { role: Role::Operator, .. } | Identity::App(_), Some(user)) => Ok(user),
-        (Identity::App(_) | Identity::Person { bare: true, .. }, None) => Err(Refusal::NoUser.into()),
+        (Identity::App(_) | Identity::Person { proof: Proof::Header, .. }, None) => {
+            Err(Refusal::NoUser.into())
+        }
         (Identity::Person { name, .. }, named) => {
             let own: UserId =
                 name.parse().map_err(|_| Refusal::BadCredential("the token names no user".to_owned()))?;
@@ -229,15 +257,15 @@ pub(crate) async fn acting(
 ) -> Result<ActingFor, Failure> {
     let user = for_whom(headers, &who)?;
     match who {
-        Identity::Person { bare: false, .. } => {
+        Identity::Person { proof: Proof::Token { until }, .. } => {
             if !state.sessions.keep_alive(&user) {
                 return Err(Failure::unavailable("too many users are live; try again later"));
             }
-            Ok(ActingFor { user, caller: Caller::User, scope: Scope::Everything })
+            Ok(ActingFor { user, caller: Caller::User, scope: Scope::Everything, until: Some(until) })
         }
-        Identity::Person { bare: true, .. } => {
+        Identity::Person { proof: Proof::Header, .. } => {
             live(state, &user)?;
-            Ok(ActingFor { user, caller: Caller::User, scope: Scope::Everything })
+            Ok(ActingFor { user, caller: Caller::User, scope: Scope::Everything, until: None })
         }
         Identity::App(app) => {
             live(state, &user)?;
@@ -248,7 +276,7 @@ pub(crate) async fn acting(
                 installs.iter().find(|install| install.package == *package).ok_or(Refusal::NoSession)?;
             let assistant = app.head.record.assistant || install.assistant;
             let scope = if assistant { Scope::Everything } else { Scope::Package(package.clone()) };
-            Ok(ActingFor { user, caller: Caller::App(package.clone()), scope })
+            Ok(ActingFor { user, caller: Caller::App(package.clone()), scope, until: None })
         }
     }
 }
@@ -256,16 +284,12 @@ pub(crate) async fn acting(
 /// The same over MCP, whose clients wear no device: in dev mode a bare header opens a session as well.
 pub(crate) async fn acting_over_mcp(state: &AppState, headers: &HeaderMap) -> Result<ActingFor, Failure> {
     let who = identify(state, headers).await?;
-    let who = match who {
-        Identity::Person { name, role, bare: true } => {
-            let user = for_whom(headers, &Identity::Person { name: name.clone(), role, bare: true })?;
-            if !state.sessions.keep_alive(&user) {
-                return Err(Failure::unavailable("too many users are live; try again later"));
-            }
-            Identity::Person { name, role, bare: true }
+    if matches!(who, Identity::Person { proof: Proof::Header, .. }) {
+        let user = for_whom(headers, &who)?;
+        if !state.sessions.keep_alive(&user) {
+            return Err(Failure::unavailable("too many users are live; try again later"));
         }
-        who => who,
-    };
+    }
     acting(state, who, headers).await
 }
 

@@ -14,7 +14,7 @@ pub(crate) use self::identity::{
     ActingFor, Anybody, Builder, ForUser, USER_HEADER, acting, acting_over_mcp, by_credential,
 };
 pub use self::{
-    identity::{Identity, Refusal},
+    identity::{Identity, Proof, Refusal},
     oidc::Oidc,
     tokens::{Claims, Role, TokenError, Tokens},
 };

@@ -54,8 +54,8 @@ impl Oidc {
         Self { config, http, keys: Mutex::default(), fetching: tokio::sync::Mutex::new(()) }
     }
 
-    /// Whose token it is.
-    pub async fn verify(&self, token: &str, now: Timestamp) -> Result<UserId, TokenError> {
+    /// Whose token it is, and when it ends, in seconds since 1970.
+    pub async fn verify(&self, token: &str, now: Timestamp) -> Result<(UserId, i64), TokenError> {
         let header = jsonwebtoken::decode_header(token).map_err(|_| TokenError::Invalid)?;
         if !ALGORITHMS.contains(&header.alg) {
             return Err(TokenError::Invalid);
@@ -71,9 +71,8 @@ impl Oidc {
         let claims =
             candidates.find_map(|key| jsonwebtoken::decode::<Map<String, Value>>(token, key, &rules).ok());
         let claims = claims.ok_or(TokenError::Invalid)?.claims;
-        if claims.get("exp").and_then(Value::as_i64).is_none_or(|exp| exp <= now.as_second()) {
-            return Err(TokenError::Expired);
-        }
+        let until = claims.get("exp").and_then(Value::as_i64).filter(|until| *until > now.as_second());
+        let until = until.ok_or(TokenError::Expired)?;
         if claims.get("nbf").and_then(Value::as_i64).is_some_and(|from| from > now.as_second() + SKEW_S) {
             return Err(TokenError::Invalid);
         }
@@ -82,7 +81,7 @@ impl Oidc {
             return Err(TokenError::Invalid);
         }
         let user = claims.get(&self.config.user_claim).and_then(Value::as_str).ok_or(TokenError::Invalid)?;
-        user.parse().map_err(|_| TokenError::Invalid)
+        Ok((user.parse().map_err(|_| TokenError::Invalid)?, until))
     }
 
     /// The known keys, fetched anew where the one that is asked for is not among them.

@@ -111,8 +111,9 @@ pub(super) struct Relay<'a> {
     out: &'a Out,
     token: Option<Arc<RawValue>>,
     log_level: Option<Arc<str>>,
-    notices: mpsc::Receiver<Notice>,
-    questions: mpsc::Receiver<Question>,
+    /// Only where something may come: most calls are plain, and a queue is not free.
+    notices: Option<mpsc::Receiver<Notice>>,
+    questions: Option<mpsc::Receiver<Question>>,
     asked: questions::Asked,
     rate: Rate,
     last: f64,
@@ -125,16 +126,18 @@ impl<'a> Relay<'a> {
         params: &Params,
         out: &'a Out,
     ) -> (Self, NoticeSink, CallerAbilities) {
-        let (notice_sink, notices) = mpsc::channel(NOTICE_QUEUE);
-        let (ask, questions) = mpsc::channel(QUESTION_QUEUE);
+        let token = params.progress_token();
         // Clients of the handshake revisions get lines of every level until they say otherwise, as servers always did.
         let log_level = match client.is_modern() {
             true => client.log_level.clone(),
             false => Some(client.log_level.clone().unwrap_or_else(|| "debug".into())),
         };
+        let hears = token.is_some() || log_level.is_some();
+        let (sink, notices) = queue(hears, NOTICE_QUEUE);
+        let (ask, questions) = queue(!client.is_modern() && client.declared.is_some(), QUESTION_QUEUE);
         let abilities = CallerAbilities {
             declared: client.declared.clone(),
-            ask: (!client.is_modern() && client.declared.is_some()).then_some(ask),
+            ask,
             comes_back: client.is_modern(),
             log_level: log_level.clone(),
         };
@@ -142,7 +145,7 @@ impl<'a> Relay<'a> {
             state,
             user: client.who.user.clone(),
             out,
-            token: params.progress_token(),
+            token,
             log_level,
             notices,
             questions,
@@ -150,7 +153,7 @@ impl<'a> Relay<'a> {
             rate: Rate::new(),
             last: f64::NEG_INFINITY,
         };
-        (relay, NoticeSink::new(notice_sink), abilities)
+        (relay, sink.map(NoticeSink::new).unwrap_or_default(), abilities)
     }
 
     /// Waits for the outcome, and relays meanwhile. What was said before the outcome goes out before it.
@@ -159,12 +162,12 @@ impl<'a> Relay<'a> {
         let outcome = loop {
             tokio::select! {
                 biased;
-                Some(notice) = self.notices.recv() => self.tell(notice),
-                Some(question) = self.questions.recv() => self.ask(question).await,
+                Some(notice) = next(&mut self.notices) => self.tell(notice),
+                Some(question) = next(&mut self.questions) => self.ask(question).await,
                 outcome = &mut outcome => break outcome,
             }
         };
-        while let Ok(notice) = self.notices.try_recv() {
+        while let Some(notice) = self.notices.as_mut().and_then(|notices| notices.try_recv().ok()) {
             self.tell(notice);
         }
         outcome
@@ -200,6 +203,18 @@ impl<'a> Relay<'a> {
         let Question { method, params, answer } = question;
         let id = self.asked.ask(&self.user, answer, &*self.state.ids);
         let _ = self.out.send(message::request(&id, &method, params.as_deref())).await;
+    }
+}
+
+/// A queue, where it is wanted.
+fn queue<T>(wanted: bool, depth: usize) -> (Option<mpsc::Sender<T>>, Option<mpsc::Receiver<T>>) {
+    wanted.then(|| mpsc::channel(depth)).unzip()
+}
+
+async fn next<T>(queue: &mut Option<mpsc::Receiver<T>>) -> Option<T> {
+    match queue {
+        Some(queue) => queue.recv().await,
+        None => None,
     }
 }
 

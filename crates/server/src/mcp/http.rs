@@ -2,7 +2,7 @@
 
 use ::http::{HeaderMap, HeaderValue, StatusCode, header as headers_of};
 use axum::{
-    extract::{FromRequest as _, Request, State},
+    extract::{Request, State},
     response::{IntoResponse as _, Response},
 };
 use serde_json::value::RawValue;
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     auth::{self, ActingFor},
-    body::McpBytes,
+    body,
     state::AppState,
 };
 
@@ -32,13 +32,14 @@ pub(super) async fn post(State(state): State<AppState>, request: Request) -> Res
 }
 
 async fn message(state: AppState, request: Request) -> Response {
-    let headers = request.headers().clone();
+    let (parts, body) = request.into_parts();
+    let headers = parts.headers;
     let who = match who(&state, &headers).await {
         Ok(who) => who,
         Err(refused) => return *refused,
     };
-    let body = match McpBytes::from_request(request, &state).await {
-        Ok(McpBytes(body)) => body,
+    let body = match body::mcp(&headers, body, &state).await {
+        Ok(body) => body,
         Err((status, why)) => {
             return refusal(status, None, &RpcError::new(RpcError::INVALID_REQUEST, why));
         }

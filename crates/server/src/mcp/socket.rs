@@ -34,7 +34,8 @@ pub(super) struct Ticket {
     expires_in: u64,
 }
 
-pub(super) async fn ticket(State(state): State<AppState>, who: ActingFor) -> Answer {
+pub(super) async fn ticket(State(state): State<AppState>, headers: HeaderMap) -> Answer {
+    let who = auth::acting_over_mcp(&state, &headers).await?;
     let ticket = state.mcp.tickets.give(who, state.clock.now(), &*state.ids);
     let ticket =
         ticket.ok_or_else(|| Failure::unavailable("too many tickets are about; try again shortly"))?;
@@ -65,7 +66,7 @@ pub(super) async fn upgrade(
 
 async fn run(state: AppState, who: ActingFor, socket: WebSocket) {
     let user = who.user.clone();
-    let (mut peer, messages) = Peer::new(state.clone(), who);
+    let (mut peer, messages) = Peer::new(state.clone(), who.clone());
     let mut pump = Pump::new(socket, messages, &state);
     let over = peer.over();
     loop {
@@ -76,6 +77,9 @@ async fn run(state: AppState, who: ActingFor, socket: WebSocket) {
         };
         match message {
             // An open socket is a sign of life of its user.
+            Some(Incoming::Text(_)) if who.is_over(state.clock.now()) => {
+                return pump.refuse(None, 1008, "the token that opened this socket has ended").await;
+            }
             Some(Incoming::Text(text)) => {
                 state.sessions.keep_alive(&user);
                 peer.receive(text.as_bytes()).await;

@@ -56,7 +56,12 @@ mod tests {
     use super::*;
 
     fn ada() -> ActingFor {
-        ActingFor { user: "ada".parse().unwrap(), caller: Caller::User, scope: Scope::Everything }
+        ActingFor {
+            user: "ada".parse().unwrap(),
+            caller: Caller::User,
+            scope: Scope::Everything,
+            until: None,
+        }
     }
 
     #[test]

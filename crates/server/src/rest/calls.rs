@@ -22,7 +22,7 @@ use toolyard_protocol::{
 
 use super::{Answer, ok, tools::KEEP_ALIVE};
 use crate::{
-    auth::{Anybody, Identity, Refusal, Role},
+    auth::{Anybody, Identity, Proof, Refusal, Role},
     error::Failure,
     extract::{Path, Query},
     routes::{Access, Route},
@@ -85,7 +85,7 @@ fn whose(who: &Identity, named: Option<&str>) -> Result<Option<UserId>, Failure>
         (Identity::App(_), _) => Err(Refusal::Forbidden("an app key cannot read the ledger").into()),
         (Identity::Person { role: Role::Operator, .. }, Some(user)) => parse(user).map(Some),
         // In dev mode the header says who asks; the operator who names nobody sees all.
-        (Identity::Person { role: Role::Operator, bare: true, name }, None) if name != "dev" => {
+        (Identity::Person { role: Role::Operator, proof: Proof::Header, name }, None) if name != "dev" => {
             parse(name).map(Some)
         }
         (Identity::Person { role: Role::Operator, .. }, None) => Ok(None),

@@ -180,8 +180,11 @@ async fn a_caller_that_leaves_cancels_the_app_and_is_recorded() {
 
 #[tokio::test]
 async fn an_app_that_cannot_start_says_why() {
-    let p = Platform::with(|config| config.calls.wake_timeout_ms = 200).await;
+    let p = Platform::start().await;
     let (app, mut device) = p.echo_like(json!({ "kind": "session" })).await;
+    let waits = async |ms: u64| {
+        p.nobody().patch(&format!("/api/apps/{ECHO}"), &json!({ "wakeTimeoutMs": ms })).await.expect(200);
+    };
 
     app.on_webhook(OnWebhook::Refuse);
     let answer = p.call_echo().await.expect(503);
@@ -191,12 +194,14 @@ async fn an_app_that_cannot_start_says_why() {
     );
 
     app.on_webhook(OnWebhook::Ignore);
+    waits(200).await;
     let answer = p.call_echo().await.expect(503);
     assert_eq!(
         (answer.code().as_str(), answer.json()["error"]["retryable"].as_bool()),
         ("APP_NOT_AVAILABLE", Some(true))
     );
 
+    waits(10_000).await;
     app.on_webhook(OnWebhook::Connect);
     app.uses_key("wrong");
     let answer = p.call_echo().await.expect(503);

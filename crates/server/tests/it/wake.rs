@@ -54,9 +54,14 @@ async fn a_hundred_calls_at_once_make_one_start() {
 
 #[tokio::test]
 async fn a_start_that_fails_fails_all_its_waiters_with_the_same_reason() {
-    let p = Platform::with(|config| config.calls.wake_timeout_ms = 300).await;
+    let p = Platform::start().await;
     let (app, _device) = p.echo_like(session_app()).await;
+    let waits = async |ms: u64| {
+        p.nobody().patch(&format!("/api/apps/{ECHO}"), &json!({ "wakeTimeoutMs": ms })).await.expect(200);
+    };
     app.on_webhook(OnWebhook::Ignore);
+    // Long enough for all of them to come, on a busy machine too.
+    waits(1_000).await;
     let calls = (0..20).map(|_| p.call_echo());
     let answers = futures_util::future::join_all(calls).await;
     assert!(
@@ -65,6 +70,7 @@ async fn a_start_that_fails_fails_all_its_waiters_with_the_same_reason() {
     );
     assert_eq!((app.seen("/webhook").len(), app.seen("/tool").len()), (1, 0));
     app.on_webhook(OnWebhook::Connect);
+    waits(10_000).await;
     p.call_echo().await.expect(200);
 }
 

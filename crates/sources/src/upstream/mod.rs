@@ -222,6 +222,8 @@ impl UpstreamSource {
             NoConnection::Client(ClientError::Credentials(_)) | NoConnection::TooMany(_) => {
                 tracing::warn!(%package, %error, "no connection to an upstream");
             }
+            // What this side closes while it stops is no trouble of theirs.
+            _ if self.parts.stopping.is_cancelled() => {}
             error => {
                 tracing::warn!(%package, %error, "an upstream cannot be reached");
                 health.failed(error.to_string());

@@ -7,7 +7,7 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser as _},
 };
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::{Map, Value, value::RawValue};
 use toolyard_protocol::{
     PackageName, Problem,
     api::AppCreated,
@@ -135,7 +135,8 @@ pub(super) async fn run(cx: &Context, args: AddArgs) -> Result<Verdict, CliError
         (None, Some(file)) => Some(ToolFile::open(file)?),
         (None, None) => None,
     };
-    let (package, details, tools, items) = app_of(args, file)?;
+    let (about, tools, items) = file.map(|file| (file.about, file.tools, file.items)).unwrap_or_default();
+    let (package, details) = app_of(args, about)?;
     let body = NewAppBody { package_name: &package, details: &details, tools: &tools, items: &items };
     let created: AppCreated = client.post("api/apps", &body).await?;
     cx.output.show(&Added(created))?;
@@ -143,11 +144,7 @@ pub(super) async fn run(cx: &Context, args: AddArgs) -> Result<Verdict, CliError
 }
 
 /// The app of the flags and the file. What a flag says is stronger.
-fn app_of(
-    args: AddArgs,
-    file: Option<ToolFile>,
-) -> Result<(PackageName, AppDetails, Vec<Box<RawValue>>, Items), CliError> {
-    let (about, tools, items) = file.map(|file| (file.about, file.tools, file.items)).unwrap_or_default();
+fn app_of(args: AddArgs, about: Map<String, Value>) -> Result<(PackageName, AppDetails), CliError> {
     let told = from_url::about(about).map_err(|problems| {
         let what = args.from_url.clone().unwrap_or_else(|| "the file".to_owned());
         CliError::Problems { what, problems }
@@ -172,7 +169,7 @@ fn app_of(
         legacy: args.legacy,
         ..AppDetails::default()
     };
-    Ok((package, details, tools, items))
+    Ok((package, details))
 }
 
 /// A place in what an app says of itself.

@@ -105,3 +105,27 @@ async fn an_apps_ticket_shows_what_the_app_may_see() {
     assert_eq!(tools(&mut open(&p, &ticket(&app).await).await.unwrap()).await, 1);
     assert_eq!(tools(&mut open(&p, &ticket(&ada).await).await.unwrap()).await, 2);
 }
+
+#[tokio::test]
+async fn a_socket_ends_with_the_token_behind_it() {
+    let p = Platform::with(tokens_only).await;
+    let token = p.token("ada", Role::User);
+    let bearer = format!("Bearer {token}");
+    let mut by_ticket = open(&p, &ticket(&p.bearer(&token)).await).await.unwrap();
+    let mut by_token = Line::open(&p, &[("authorization", &bearer)]).await;
+    for line in [&mut by_ticket, &mut by_token] {
+        assert_eq!(tools(line).await, 0);
+    }
+    p.clock.advance(3_600);
+    for line in [&mut by_ticket, &mut by_token] {
+        line.send(&Ask::modern("tools/list", json!({})).id(2)).await;
+        assert_eq!(line.closed().await, Some(1008));
+        assert!(line.unasked().iter().all(|message| message["id"] != 2), "{:?}", line.unasked());
+    }
+}
+
+#[tokio::test]
+async fn in_dev_mode_a_ticket_needs_no_more_than_the_door() {
+    let p = Platform::start().await;
+    assert_eq!(tools(&mut open(&p, &ticket(&p.user("ada")).await).await.unwrap()).await, 0);
+}
