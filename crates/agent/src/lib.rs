@@ -2,6 +2,9 @@
 //!
 //! | look for | in |
 //! | --- | --- |
+//! | the turn, and its bounds | [`turn`] |
+//! | what it tells while it runs | [`event`] |
+//! | what can be called, and the port through which it is | [`tools`] |
 //! | what a conversation looks like to a model | [`message`] |
 //! | models: the port, and whoever speaks to vendors and local servers | [`model`] |
 //! | calling tools by text, for models that know no tools | [`prompted`] |
@@ -9,7 +12,10 @@
 
 #![warn(missing_docs)]
 
+pub mod event;
 pub mod message;
 pub mod model;
 pub mod prompted;
 pub mod shortlist;
+pub mod tools;
+pub mod turn;

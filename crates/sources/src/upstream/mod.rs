@@ -2,12 +2,12 @@
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | how one is reached, and its secrets | [`spec`] |
-//! | its connections | [`connections`] |
-//! | its lists, kept up to date | [`sync`] |
-//! | what one user's connection tells, resources that are watched | [`hear`], [`watched`] |
-//! | one request, with everything that is said meanwhile | [`exchange`] |
-//! | whether it answers | [`health`] |
+//! | how one is reached, and its secrets | `spec` |
+//! | its connections | `connections` |
+//! | its lists, kept up to date | `sync` |
+//! | what one user's connection tells, resources that are watched | `hear`, `watched` |
+//! | one request, with everything that is said meanwhile | `exchange` |
+//! | whether it answers | `health` |
 //! | users who have to say yes first | `authorize` |
 
 mod authorize;

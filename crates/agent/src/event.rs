@@ -1,0 +1,109 @@
+//! What a turn tells while it runs. Doors translate it into whatever their clients speak.
+
+use std::sync::Arc;
+
+use toolyard_core::ToolError;
+use toolyard_protocol::{call::Progress, result::ToolResult};
+
+use crate::{
+    message::Call,
+    model::{ModelError, Usage},
+    tools::Offered,
+};
+
+/// Something that happened. Between [`TurnEvent::StepBegins`] and [`TurnEvent::StepEnds`] lies one question to the model and
+/// what came of it.
+#[derive(Debug, Clone)]
+pub enum TurnEvent {
+    /// The model is asked.
+    StepBegins,
+    /// Words for the user.
+    Text(String),
+    /// Thoughts of the model.
+    Reasoning(String),
+    /// A call begins to be written. Optional.
+    CallBegins {
+        /// The call.
+        id: String,
+        /// The tool, as the model calls it.
+        name: String,
+        /// The tool, where there is one of that name.
+        tool: Option<Arc<Offered>>,
+    },
+    /// The next piece of its arguments.
+    CallText {
+        /// The call.
+        id: String,
+        /// Text of JSON, cut anywhere.
+        text: String,
+    },
+    /// A call is whole. Every one of them gets its [`TurnEvent::CallEnds`], unless it is a client's.
+    Called {
+        /// The call.
+        call: Call,
+        /// The tool, where there is one of that name.
+        tool: Option<Arc<Offered>>,
+    },
+    /// How far a call is.
+    Progress {
+        /// The call.
+        id: String,
+        /// How far.
+        progress: Progress,
+    },
+    /// A call came to its end.
+    CallEnds {
+        /// The call.
+        id: String,
+        /// Which.
+        end: CallEnd,
+    },
+    /// The step is over.
+    StepEnds {
+        /// What it cost.
+        usage: Option<Usage>,
+        /// Whether another one follows.
+        goes_on: bool,
+    },
+    /// The turn is over: always the last one.
+    Ends(Finish),
+}
+
+/// How a call ended.
+#[derive(Debug, Clone)]
+pub enum CallEnd {
+    /// It ran.
+    Done(Arc<ToolResult>),
+    /// It did not, or failed; so was the model told.
+    Failed(Arc<ToolError>),
+}
+
+/// Why a turn is over.
+#[derive(Debug, Clone)]
+pub enum Finish {
+    /// The model has said everything.
+    Stop,
+    /// The caller's client has to run what was called.
+    ClientCalls,
+    /// The model had no room for more.
+    Length,
+    /// The vendor held something back.
+    Filtered,
+    /// One of the turn's bounds.
+    Budget(Bound),
+    /// Whoever asked went away.
+    Cancelled,
+    /// There was no answer.
+    Failed(ModelError),
+}
+
+/// The bounds of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// Questions to the model.
+    Steps,
+    /// Tokens.
+    Tokens,
+    /// Time.
+    Time,
+}

@@ -1,0 +1,104 @@
+//! The bounds of a turn, and what is left of them.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+
+use crate::{
+    event::Bound,
+    message::Message,
+    model::{ToolSpec, Usage},
+    tools::ToolView,
+};
+
+/// Every bound of a turn. All of them are settings of whoever runs it.
+#[derive(Debug, Clone)]
+pub struct TurnLimits {
+    /// Questions to the model; the last one is asked for words only.
+    pub steps: usize,
+    /// Tokens of all steps, read and written.
+    pub tokens: u64,
+    /// From the first question to the last word.
+    pub time: Duration,
+    /// Tools that a model gets to see at once.
+    pub tools: usize,
+    /// Calls of one step; more are answered with an error.
+    pub calls: usize,
+    /// Characters of a result that a model reads at once.
+    pub result_chars: usize,
+    /// Calls in a turn that cannot be run as they are before the model is asked for words only.
+    pub corrections: usize,
+    /// How often one tool may fail, or be called with the same arguments, in a turn.
+    pub repeats: usize,
+}
+
+impl Default for TurnLimits {
+    fn default() -> Self {
+        Self {
+            steps: 16,
+            tokens: 400_000,
+            time: Duration::from_secs(300),
+            tools: 24,
+            calls: 16,
+            result_chars: 16_000,
+            corrections: 3,
+            repeats: 3,
+        }
+    }
+}
+
+impl TurnLimits {
+    /// The tools that the model gets to see in this step.
+    pub(super) fn pick(
+        &self,
+        view: &ToolView,
+        _messages: &[Message],
+        _used: &[String],
+    ) -> Vec<Arc<ToolSpec>> {
+        view.tools().iter().take(self.tools).map(|tool| tool.spec.clone()).collect()
+    }
+}
+
+/// What is spent.
+#[derive(Debug)]
+pub(super) struct Budget {
+    pub(super) steps: usize,
+    pub(super) usage: Usage,
+    max_steps: usize,
+    max_tokens: u64,
+    pub(super) until: Instant,
+}
+
+impl Budget {
+    pub(super) fn begin(limits: &TurnLimits) -> Self {
+        Self {
+            steps: 0,
+            usage: Usage::default(),
+            max_steps: limits.steps.max(1),
+            max_tokens: limits.tokens,
+            until: Instant::now() + limits.time,
+        }
+    }
+
+    pub(super) fn spend(&mut self, usage: Option<Usage>) {
+        self.steps += 1;
+        self.usage += usage.unwrap_or_default();
+    }
+
+    pub(super) fn is_last_step(&self) -> bool {
+        self.steps + 1 >= self.max_steps
+    }
+
+    /// Which bound is reached, if any.
+    pub(super) fn is_spent(&self) -> Option<Bound> {
+        if self.steps >= self.max_steps {
+            Some(Bound::Steps)
+        } else if self.usage.input.saturating_add(self.usage.output) >= self.max_tokens {
+            Some(Bound::Tokens)
+        } else if Instant::now() >= self.until {
+            Some(Bound::Time)
+        } else {
+            None
+        }
+    }
+}

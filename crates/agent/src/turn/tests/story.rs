@@ -1,0 +1,133 @@
+//! What a turn does when all goes well, and when tools do not.
+
+use super::*;
+use crate::{
+    event::Finish,
+    model::{BadCall, ToolChoice},
+};
+
+#[tokio::test]
+async fn words_flow_and_that_is_all() {
+    let world = World::new(vec![vec![text("Hel"), text("lo"), end(Stop::Done)]]);
+    let (ended, events) = world.run().await;
+    let told: Vec<_> =
+        events.iter().map(|event| format!("{event:?}").chars().take(12).collect::<String>()).collect();
+    assert_eq!(told, ["StepBegins", "Text(\"Hel\")", "Text(\"lo\")", "StepEnds { u", "Ends(Stop)"]);
+    assert!(matches!(ended.finish, Finish::Stop));
+    assert!(matches!(&ended.messages[..], [Message::Assistant(said)] if said.text == "Hello"));
+    assert_eq!((ended.steps, ended.usage), (1, Usage { input: 10, output: 5 }));
+}
+
+#[tokio::test]
+async fn what_the_model_calls_is_run_and_told_to_it() {
+    let world = World::new(vec![calls(&[("a", "good")]), says("done")]);
+    let (ended, events) = world.run().await;
+    assert_eq!(ends(&events), ["a: good of a"]);
+    assert_eq!(read(&world), [("a".to_owned(), "good of a".to_owned(), false)]);
+    assert_eq!((ended.messages.len(), ended.steps, ended.usage.input), (3, 2, 20));
+    let names: Vec<_> = world.asked()[0].tools.iter().map(|tool| tool.name.clone()).collect();
+    assert_eq!(names.len(), 7);
+}
+
+#[tokio::test]
+async fn several_calls_run_side_by_side_with_their_progress() {
+    let world = World::new(vec![calls(&[("a", "slow"), ("b", "good"), ("c", "fails")]), says("done")]);
+    let (_, events) = world.run().await;
+    let mut ended = ends(&events);
+    ended.sort();
+    assert_eq!(ended, ["a: slowly", "b: good of b", "c: out of milk"]);
+    let progress = events.iter().any(
+        |event| matches!(event, TurnEvent::Progress { id, progress } if id == "a" && progress.progress == 0.5),
+    );
+    assert!(progress, "{events:?}");
+    let mut heard = read(&world);
+    heard.sort();
+    assert_eq!(heard.iter().map(|(_, _, error)| *error).collect::<Vec<_>>(), [false, false, true]);
+}
+
+#[tokio::test]
+async fn a_tool_that_is_not_there_is_told_to_the_model() {
+    let world = World::new(vec![calls(&[("a", "nothing")]), says("sorry")]);
+    let (_, events) = world.run().await;
+    assert_eq!(ends(&events), ["a: TOOL_NOT_FOUND"]);
+    assert!(read(&world)[0].1.contains("There is no tool nothing"));
+    assert!(world.tools.ran.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_only_the_client_can_run_ends_the_turn() {
+    let world = World::new(vec![calls(&[("a", "good"), ("b", "client")])]);
+    let (ended, events) = world.run().await;
+    assert!(matches!(ended.finish, Finish::ClientCalls));
+    assert_eq!(ends(&events), ["a: good of a"], "ours has its answer, the client's is the client's");
+    assert!(matches!(&ended.messages[..], [Message::Assistant(said), Message::Tools(answers)]
+        if said.calls.len() == 2 && answers.len() == 1));
+    let only = World::new(vec![calls(&[("b", "client")])]).run().await.0;
+    assert_eq!(only.messages.len(), 1, "no empty list of answers");
+}
+
+#[tokio::test]
+async fn a_call_that_cannot_be_read_goes_back_to_the_model() {
+    let bad = BadCall {
+        id: "x".to_owned(),
+        name: Some("good".to_owned()),
+        text: "{\"a".to_owned(),
+        problem: "it was cut; write it again".to_owned(),
+    };
+    let world = World::new(vec![
+        vec![ModelEvent::BadCall(bad), end(Stop::Done)],
+        calls(&[("a", "good")]),
+        says("ok"),
+    ]);
+    let (ended, events) = world.run().await;
+    assert_eq!((ends(&events), ended.steps), (vec!["a: good of a".to_owned()], 3));
+    assert_eq!(read(&world)[0], ("x".to_owned(), "it was cut; write it again".to_owned(), true));
+}
+
+#[tokio::test]
+async fn a_long_result_is_cut_and_the_rest_is_kept() {
+    let mut world = World::new(vec![calls(&[("a", "long")]), says("ok")]);
+    world.limits.result_chars = 30;
+    let (_, events) = world.run().await;
+    let heard = read(&world)[0].1.clone();
+    assert_eq!(heard, format!("{}\n[cut: 30 of 100 characters. read on at 30]", "é".repeat(30)));
+    assert_eq!(world.tools.kept.lock().unwrap()[0].chars().count(), 100);
+    assert_eq!(ends(&events), [format!("a: {}", "é".repeat(100))], "whoever watches sees all of it");
+}
+
+#[tokio::test]
+async fn one_call_may_be_asked_for_and_not_for_ever() {
+    let world = World::new(vec![calls(&[("a", "good")]), says("ok")]);
+    let (turn, _told) = world.turn();
+    turn.run(ModelRequest { choice: ToolChoice::Required, ..hello() }).await;
+    let choices: Vec<_> = world.asked().iter().map(|asked| asked.choice).collect();
+    assert_eq!(choices, [ToolChoice::Required, ToolChoice::Auto]);
+}
+
+#[tokio::test]
+async fn trouble_with_the_model_or_the_list_ends_the_turn() {
+    let refused = World::of(vec![Err(broken(ModelTrouble::Unauthorized))]).run().await.0;
+    assert!(matches!(refused.finish, Finish::Failed(error) if error.kind == ModelTrouble::Unauthorized));
+
+    let began = ModelEvent::CallBegins { id: "a".to_owned(), name: "good".to_owned() };
+    let world = World::of(vec![Ok(vec![
+        Ok(text("Well")),
+        Ok(call("b", "good", json!({}))),
+        Ok(began),
+        Err(broken(ModelTrouble::Broken)),
+    ])]);
+    let (ended, events) = world.run().await;
+    assert!(matches!(ended.finish, Finish::Failed(error) if error.kind == ModelTrouble::Broken));
+    assert_eq!(ends(&events), ["b: CANCELLED", "a: CANCELLED"]);
+    assert!(
+        matches!(&ended.messages[..], [Message::Assistant(said)] if said.text == "Well" && said.calls.is_empty())
+    );
+
+    let unended = World::new(vec![vec![text("Well")]]).run().await.0;
+    assert!(matches!(unended.finish, Finish::Failed(error) if error.kind == ModelTrouble::Broken));
+
+    let mut world = World::new(vec![]);
+    Arc::get_mut(&mut world.tools).unwrap().no_list = true;
+    let ended = world.run().await.0;
+    assert!(matches!(ended.finish, Finish::Failed(error) if error.text.contains("the store is away")));
+}
