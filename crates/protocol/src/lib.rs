@@ -12,6 +12,7 @@
 //! | prompts and resources of apps | [`items`] |
 //! | a call on its way to an app, and what comes back | [`call`], [`result`] |
 //! | the error table | [`error`] |
+//! | chat: requests, and the streams that clients read | [`chat`] |
 //! | apps as they are registered, and the REST bodies | [`app`], [`api`] |
 //! | glasses and what they can do | [`device`] |
 //! | sockets of apps and devices | [`session`], [`stream`] |
@@ -23,6 +24,7 @@
 pub mod api;
 pub mod app;
 pub mod call;
+pub mod chat;
 pub mod device;
 pub mod error;
 pub mod id;

@@ -1,0 +1,241 @@
+//! Tools that the caller's own client runs. Their definitions come with every request and are as untrusted as the rest of it.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::problem::Problem;
+
+/// Longest name.
+const MAX_NAME: usize = 64;
+/// What a schema may say of a value.
+const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
+
+/// A tool of the client.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ClientTool {
+    /// Letters, digits and `_`, a letter first.
+    pub name: String,
+    /// For the model.
+    pub description: String,
+    /// JSON Schema of its arguments, an object.
+    pub parameters: Value,
+}
+
+/// Bounds of client tools. All of them are settings of the server, under `[chat]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientToolLimits {
+    /// Tools of one request.
+    pub tools: usize,
+    /// All definitions together, in bytes of JSON.
+    pub bytes: usize,
+    /// Schemas within schemas.
+    pub depth: usize,
+    /// Properties of one object.
+    pub properties: usize,
+}
+
+impl Default for ClientToolLimits {
+    fn default() -> Self {
+        Self { tools: 64, bytes: 256 * 1024, depth: 8, properties: 64 }
+    }
+}
+
+/// A definition as it came.
+#[derive(Debug, Deserialize)]
+pub(super) struct RawClientTool {
+    #[serde(default)]
+    pub(super) name: Value,
+    #[serde(default)]
+    pub(super) description: Option<Value>,
+    /// Also as MCP spells it.
+    #[serde(default, alias = "inputSchema")]
+    pub(super) parameters: Option<Value>,
+}
+
+impl RawClientTool {
+    pub(super) fn read(self, path: &str) -> Result<ClientTool, Problem> {
+        let text = |value: Value, member: &str| match value {
+            Value::String(text) => Ok(text),
+            _ => Err(Problem::new(format!("{path}.{member}"), "expected a text")),
+        };
+        let name = text(self.name, "name")?;
+        let description = self.description.map_or(Ok(String::new()), |value| text(value, "description"))?;
+        let parameters = self.parameters.unwrap_or_else(|| serde_json::json!({ "type": "object" }));
+        Ok(ClientTool { name, description, parameters })
+    }
+}
+
+/// What is wrong with the tools of a request, by the rules. `taken` are names that the server's own tools have.
+pub fn check(
+    tools: &[ClientTool],
+    limits: &ClientToolLimits,
+    taken: impl Fn(&str) -> bool,
+) -> Result<(), Problem> {
+    if tools.len() > limits.tools {
+        return Err(Problem::new("clientTools", format!("{} tools; at most {}", tools.len(), limits.tools)));
+    }
+    let size: usize =
+        tools.iter().map(|tool| tool.parameters.to_string().len() + tool.description.len()).sum();
+    if size > limits.bytes {
+        let text = format!("their definitions have {size} bytes; at most {}", limits.bytes);
+        return Err(Problem::new("clientTools", text));
+    }
+    let mut names = HashSet::new();
+    for tool in tools {
+        let at = |why: String| Problem::new(format!("clientTools.{}", shown(&tool.name)), why);
+        if !is_name(&tool.name) {
+            return Err(at(format!(
+                "the name must begin with a letter and have letters, digits and _ only, at most {MAX_NAME}"
+            )));
+        }
+        if !names.insert(&tool.name) {
+            return Err(at("there are two of that name".to_owned()));
+        }
+        if taken(&tool.name) {
+            return Err(at("a tool of the server has that name; choose another".to_owned()));
+        }
+        if tool.parameters["type"] != "object" {
+            return Err(at("parameters.type: expected `object`".to_owned()));
+        }
+        schema(&tool.parameters, "parameters", limits.depth, limits).map_err(at)?;
+    }
+    Ok(())
+}
+
+fn is_name(name: &str) -> bool {
+    name.len() <= MAX_NAME
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+fn shown(name: &str) -> String {
+    name.chars().take(MAX_NAME).collect()
+}
+
+/// Walks a schema. What stands inside `enum`, `const`, `default` and `examples` is data, not schema.
+fn schema(value: &Value, path: &str, depth: usize, limits: &ClientToolLimits) -> Result<(), String> {
+    let fields: &Map<String, Value> = match value {
+        Value::Object(fields) => fields,
+        Value::Bool(_) => return Ok(()),
+        _ => return Err(format!("{path}: expected a schema")),
+    };
+    let Some(deeper) = depth.checked_sub(1) else {
+        return Err(format!("{path}: deeper than {} schemas", limits.depth));
+    };
+    for (keyword, inside) in fields {
+        let at = format!("{path}.{keyword}");
+        match keyword.as_str() {
+            "$ref" | "$dynamicRef" | "$recursiveRef" => {
+                return Err(format!("{at}: references are not taken; write it out"));
+            }
+            "type" => types(inside, &at)?,
+            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
+                let Value::Object(members) = inside else { return Err(format!("{at}: expected an object")) };
+                if members.len() > limits.properties {
+                    return Err(format!("{at}: {} members; at most {}", members.len(), limits.properties));
+                }
+                for (name, member) in members {
+                    schema(member, &format!("{at}.{}", shown(name)), deeper, limits)?;
+                }
+            }
+            "oneOf" | "anyOf" | "allOf" | "prefixItems" => {
+                let Value::Array(list) = inside else { return Err(format!("{at}: expected a list")) };
+                for (index, one) in list.iter().enumerate() {
+                    schema(one, &format!("{at}[{index}]"), deeper, limits)?;
+                }
+            }
+            "items"
+            | "additionalProperties"
+            | "not"
+            | "if"
+            | "then"
+            | "else"
+            | "contains"
+            | "propertyNames" => {
+                schema(inside, &at, deeper, limits)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn types(value: &Value, path: &str) -> Result<(), String> {
+    let known = |value: &Value| value.as_str().is_some_and(|name| TYPES.contains(&name));
+    let fits = match value {
+        Value::Array(list) => !list.is_empty() && list.iter().all(known),
+        one => known(one),
+    };
+    if fits { Ok(()) } else { Err(format!("{path}: expected one of {}", TYPES.join(", "))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn tool(name: &str, parameters: Value) -> ClientTool {
+        ClientTool { name: name.to_owned(), description: "d".to_owned(), parameters }
+    }
+
+    fn told(tools: &[ClientTool]) -> String {
+        let taken = |name: &str| name == "com_ex__taken";
+        check(tools, &ClientToolLimits::default(), taken)
+            .map_or_else(|problem| problem.to_string(), |()| String::new())
+    }
+
+    fn nested(depth: usize) -> Value {
+        (1..depth).fold(
+            json!({ "type": "object" }),
+            |inside, _| json!({ "type": "object", "properties": { "a": inside } }),
+        )
+    }
+
+    #[test]
+    fn good_ones_pass() {
+        let schema = json!({ "type": "object", "properties": { "type": { "type": ["string", "null"] }, "list":
+            { "type": "array", "items": { "anyOf": [{ "type": "number" }, true] } } }, "required": ["type"] });
+        assert_eq!(told(&[tool("get_local_time", schema), tool("b", nested(8))]), "");
+    }
+
+    #[test]
+    fn each_rule_says_which_tool_and_why() {
+        let object = || json!({ "type": "object" });
+        let wide: Map<String, Value> = (0..65).map(|n| (format!("p{n}"), json!({}))).collect();
+        for (tools, why) in [
+            (vec![tool("1a", object())], "clientTools.1a: the name must begin"),
+            (vec![tool("a-b", object())], "clientTools.a-b: the name"),
+            (vec![tool(&"a".repeat(65), object())], "the name must begin"),
+            (vec![tool("a", object()), tool("a", object())], "clientTools.a: there are two"),
+            (vec![tool("com_ex__taken", object())], "a tool of the server has that name"),
+            (vec![tool("a", json!({ "type": "string" }))], "parameters.type: expected `object`"),
+            (
+                vec![tool("a", json!({ "type": "object", "properties": { "x": { "type": "date" } } }))],
+                "x.type: expected one of",
+            ),
+            (
+                vec![tool("a", json!({ "type": "object", "properties": { "x": { "$ref": "#" } } }))],
+                "x.$ref: references",
+            ),
+            (vec![tool("a", json!({ "type": "object", "properties": wide }))], "65 members; at most 64"),
+            (vec![tool("a", nested(9))], "deeper than 8 schemas"),
+            (vec![tool("a", json!({ "type": "object", "properties": { "x": 5 } }))], "x: expected a schema"),
+            (vec![tool("a", json!({ "type": "object", "x": "y".repeat(256 * 1024) }))], "at most 262144"),
+            ((0..65).map(|n| tool(&format!("t{n}"), object())).collect(), "65 tools; at most 64"),
+        ] {
+            let told = told(&tools);
+            assert!(told.contains(why), "{why}: {told}");
+        }
+    }
+
+    #[test]
+    fn alternatives_count_as_depth() {
+        let either = (0..8).fold(json!({ "type": "string" }), |inside, _| json!({ "oneOf": [inside] }));
+        assert!(
+            told(&[tool("a", json!({ "type": "object", "properties": { "x": either } }))]).contains("deeper")
+        );
+    }
+}

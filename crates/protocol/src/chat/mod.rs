@@ -1,0 +1,48 @@
+//! Chat on the wire: what clients send to `POST /api/chat`, and the two streams that they understand.
+//!
+//! | look for | in |
+//! | --- | --- |
+//! | the request, whoever sends it | [`request`] |
+//! | its messages, and the shapes in which results of tools come back | [`message`] |
+//! | tools that the caller's own client runs, and the rules for them | [`client_tool`] |
+//! | the stream of AI SDK 5 and later | [`ui`] |
+//! | the stream of AI SDK 4 and hustle-incognito | [`v1`] |
+//! | what OpenAI's clients speak | [`openai`] |
+
+pub mod client_tool;
+pub mod message;
+pub mod openai;
+pub mod request;
+pub mod ui;
+pub mod v1;
+
+pub use client_tool::{ClientTool, ClientToolLimits};
+pub use message::{CallState, ChatCall, ChatMessage, ChatPart, Role};
+pub use request::{ChatProtocol, ChatRequest};
+
+/// Names the stream that the client wants: `ui` or `v1`.
+pub const PROTOCOL_QUERY: &str = "protocol";
+/// The mark of a stream of AI SDK 5 and later.
+pub const UI_STREAM_HEADER: &str = "x-vercel-ai-ui-message-stream";
+/// The mark of a stream of AI SDK 4.
+pub const DATA_STREAM_HEADER: &str = "x-vercel-ai-data-stream";
+/// Clients that run no platform tools say so with `true`.
+pub const MCP_MODE_HEADER: &str = "x-mcp-mode";
+
+/// Why an answer ended, in the words of the AI SDK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FinishReason {
+    /// Everything is said.
+    Stop,
+    /// No room for more.
+    Length,
+    /// The vendor held something back.
+    ContentFilter,
+    /// The client has to run something.
+    ToolCalls,
+    /// Something went wrong.
+    Error,
+    /// Anything else, such as a budget.
+    Other,
+}

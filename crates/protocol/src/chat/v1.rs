@@ -1,0 +1,116 @@
+//! The data stream v1 of AI SDK 4 and hustle-incognito: lines of a code, a colon and JSON. A code that is not known ends the
+//! whole chat at the client, so these are all there are.
+
+use serde::Serialize;
+
+use super::FinishReason;
+use crate::raw::to_raw;
+
+/// Keeps a silent stream open; every client skips an empty line.
+pub const HEARTBEAT: &str = "\n";
+
+/// The codes that are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// A text.
+    Text,
+    /// Data beside the message: a list.
+    Data,
+    /// What went wrong; the chat ends.
+    Error,
+    /// A call, whole.
+    ToolCall,
+    /// What it came to.
+    ToolResult,
+    /// A call begins to be written.
+    ToolCallStart,
+    /// More of its arguments.
+    ToolCallDelta,
+    /// The end.
+    Finish,
+    /// The end of a step.
+    FinishStep,
+    /// The begin of a step.
+    StartStep,
+    /// Thoughts.
+    Reasoning,
+}
+
+impl Code {
+    const fn letter(self) -> char {
+        match self {
+            Self::Text => '0',
+            Self::Data => '2',
+            Self::Error => '3',
+            Self::ToolCall => '9',
+            Self::ToolResult => 'a',
+            Self::ToolCallStart => 'b',
+            Self::ToolCallDelta => 'c',
+            Self::Finish => 'd',
+            Self::FinishStep => 'e',
+            Self::StartStep => 'f',
+            Self::Reasoning => 'g',
+        }
+    }
+}
+
+/// One line.
+pub fn line(code: Code, value: &(impl Serialize + ?Sized)) -> String {
+    format!("{}:{}\n", code.letter(), to_raw(value).get())
+}
+
+/// What an answer cost.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Tokens that the model read.
+    pub prompt_tokens: u64,
+    /// Tokens that it wrote.
+    pub completion_tokens: u64,
+}
+
+/// The value of [`Code::Finish`] and [`Code::FinishStep`].
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finish {
+    /// Why.
+    pub finish_reason: FinishReason,
+    /// What it cost.
+    pub usage: Usage,
+    /// Only of a step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_continued: Option<bool>,
+}
+
+/// Text in pieces that no client takes for anything else: one reads a piece that is JSON of a list or an object a second time.
+pub fn text_lines(text: &str) -> String {
+    let looks_like_json =
+        text.starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+    if !looks_like_json {
+        return line(Code::Text, text);
+    }
+    let (first, rest) = text.split_at(1);
+    line(Code::Text, first) + &line(Code::Text, rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_code_and_json() {
+        assert_eq!(line(Code::Text, "a\n\"b\""), "0:\"a\\n\\\"b\\\"\"\n");
+        let usage = Usage { prompt_tokens: 1, completion_tokens: 2 };
+        let finish = Finish { finish_reason: FinishReason::Stop, usage, is_continued: Some(false) };
+        assert_eq!(
+            line(Code::FinishStep, &finish),
+            "e:{\"finishReason\":\"stop\",\"usage\":{\"promptTokens\":1,\"completionTokens\":2},\"isContinued\":false}\n"
+        );
+    }
+
+    #[test]
+    fn text_that_is_json_comes_in_two() {
+        assert_eq!(text_lines("[]"), "0:\"[\"\n0:\"]\"\n");
+        assert_eq!(text_lines("[oh"), "0:\"[oh\"\n");
+    }
+}
