@@ -6,6 +6,7 @@
 //! | who sees which tools, and why not | [`catalog`] |
 //! | arguments against schemas, in words a model can act on | [`schema`] |
 //! | allow, ask, deny | [`policy`] |
+//! | results that are too long for a model | [`kept`] |
 //! | tools of one program, without a server | [`service`] |
 //! | what core needs from the world | [`ports`] |
 //! | every bound | [`limits`] |
@@ -17,6 +18,7 @@
 pub mod catalog;
 pub mod error;
 pub mod executor;
+pub mod kept;
 pub mod limits;
 pub mod policy;
 pub mod ports;

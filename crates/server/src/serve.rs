@@ -166,6 +166,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         stopping: lifecycle.stopping.clone(),
     });
     let catalog_ports = CatalogPorts {
+        builtin: None,
         apps: store.clone(),
         definitions: store.clone(),
         installs: store.clone(),

@@ -23,9 +23,14 @@ use std::sync::{
 
 use arc_swap::ArcSwapOption;
 use dashmap::DashMap;
+use jiff::Timestamp;
+use serde_json::value::RawValue;
 use tokio::time::{Duration, Instant};
 use toolyard_protocol::{
-    PackageName, UserId, device,
+    PackageName, UserId,
+    app::AppDetails,
+    device,
+    items::Items,
     upstream::{UpstreamAuth, id_of},
 };
 
@@ -42,8 +47,8 @@ pub use self::{
     view::{CatalogView, Listing, Scope},
 };
 use crate::ports::{
-    AppRecord, Apps, Change, Definitions, Install, Installs, Offers, Presence, Settings, Signals, SourceKind,
-    StoreError, Upstreams,
+    AppRecord, Apps, Change, Definitions, Install, Installs, Offers, Origin, Presence, Settings, Signals,
+    SourceKind, StoreError, StoredSet, Upstreams,
 };
 
 /// A view that nobody asked for in this time is dropped.
@@ -65,6 +70,34 @@ pub struct CatalogPorts {
     pub upstreams: Arc<dyn Upstreams>,
     /// What they offered last.
     pub offers: Arc<dyn Offers>,
+    /// What everybody has without installing anything.
+    pub builtin: Option<Builtin>,
+}
+
+/// The tools of this program itself: they change with it, so no store knows them.
+#[derive(Debug, Clone)]
+pub struct Builtin {
+    record: AppRecord,
+    set: StoredSet,
+}
+
+impl Builtin {
+    /// These tools, under a reserved name.
+    pub fn new(package: PackageName, details: AppDetails, tools: Vec<Box<RawValue>>) -> Self {
+        let set = StoredSet { items: Items::default(), hash: String::new(), by: package.to_string(), tools };
+        let record = AppRecord {
+            owner: package.to_string(),
+            package,
+            details,
+            origin: Origin::Builtin,
+            assistant: false,
+            tools_version: 1,
+            tool_count: set.tools.len() as u64,
+            created_at: Timestamp::UNIX_EPOCH,
+            updated_at: Timestamp::UNIX_EPOCH,
+        };
+        Self { record, set }
+    }
 }
 
 /// Everything that can be called, and who sees what of it.
@@ -185,7 +218,12 @@ impl Catalog {
             return Ok(Some(entry));
         }
         let epoch = self.epoch.load(Ordering::Acquire);
-        let Some(record) = self.ports.apps.find(&key.package).await? else {
+        let builtin = self.ports.builtin.as_ref().filter(|builtin| builtin.record.package == key.package);
+        let found = match builtin {
+            Some(builtin) => Some(builtin.record.clone()),
+            None => self.ports.apps.find(&key.package).await?,
+        };
+        let Some(record) = found else {
             // Names that somebody only tried leave nothing behind.
             self.slots.remove(&key.package);
             return Ok(None);
@@ -211,6 +249,10 @@ impl Catalog {
             SourceKind::App => {
                 let set = self.ports.definitions.version(&key.package, record.tools_version).await?;
                 Ok(AppEntry::app(record, revision, gauge, set.as_ref()))
+            }
+            SourceKind::Builtin => {
+                let set = self.ports.builtin.as_ref().map(|builtin| &builtin.set);
+                Ok(AppEntry::app(record, revision, gauge, set))
             }
             SourceKind::Upstream => {
                 let mut stored = self.ports.offers.last_offer(&key.package, key.user.as_ref()).await?;
@@ -314,6 +356,7 @@ impl Catalog {
                 packages.push(package);
             }
         }
+        packages.extend(self.ports.builtin.as_ref().map(|builtin| builtin.record.package.clone()));
         for package in packages {
             let Some(app) = self.app_for(&package, user).await? else { continue };
             let requirements = &app.head.record.details.hardware_requirements;

@@ -39,6 +39,8 @@ pub enum Origin {
     App(AppKeys),
     /// An MCP server in the world.
     Upstream(Box<UpstreamRecord>),
+    /// This program itself.
+    Builtin,
 }
 
 /// How an app and the platform know each other.
@@ -55,14 +57,14 @@ impl AppRecord {
     pub fn keys(&self) -> Option<&AppKeys> {
         match &self.origin {
             Origin::App(keys) => Some(keys),
-            Origin::Upstream(_) => None,
+            Origin::Upstream(_) | Origin::Builtin => None,
         }
     }
 
     /// What is known of it, where it is an upstream.
     pub fn upstream(&self) -> Option<&UpstreamRecord> {
         match &self.origin {
-            Origin::App(_) => None,
+            Origin::App(_) | Origin::Builtin => None,
             Origin::Upstream(upstream) => Some(upstream),
         }
     }
@@ -72,6 +74,7 @@ impl AppRecord {
         match &self.origin {
             Origin::App(_) => SourceKind::App,
             Origin::Upstream(_) => SourceKind::Upstream,
+            Origin::Builtin => SourceKind::Builtin,
         }
     }
 }

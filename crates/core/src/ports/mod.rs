@@ -18,7 +18,8 @@ pub use ledger::{
 pub use live::{Change, Listener, Presence, Ready, Runs, SessionView, Signals, StoredRun, Waker};
 pub(crate) use source::Sources;
 pub use source::{
-    CallerAbilities, Notice, NoticeSink, Passed, PassedMethod, PassedReply, Question, SourceKind, ToolSource,
+    CallerAbilities, Notice, NoticeSink, Passed, PassedMethod, PassedReply, Question, SourceKind, ToolSearch,
+    ToolSource,
 };
 pub use upstreams::{NewUpstream, Offer, Offers, StoredOffer, UpstreamRecord, UpstreamTokens, Upstreams};
 pub use world::{Clock, Ids, Limiter, Secrets, SystemClock, SystemIds, Unsealed};

@@ -14,7 +14,7 @@ use toolyard_protocol::{
 
 use super::Ready;
 use crate::{
-    catalog::{AppHead, Tool},
+    catalog::{AppHead, CatalogView, Tool},
     error::ToolError,
     executor::{Awaited, CallContext, Reply},
     schema::ValidArguments,
@@ -27,17 +27,20 @@ pub enum SourceKind {
     App,
     /// An MCP server in the world.
     Upstream,
+    /// This program itself.
+    Builtin,
 }
 
 impl SourceKind {
     /// Every kind.
-    pub const ALL: [Self; 2] = [Self::App, Self::Upstream];
+    pub const ALL: [Self; 3] = [Self::App, Self::Upstream, Self::Builtin];
 
     /// As the ledger writes it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::App => "app",
             Self::Upstream => "upstream",
+            Self::Builtin => "builtin",
         }
     }
 }
@@ -115,6 +118,12 @@ pub enum PassedReply {
     Done(Box<RawValue>),
     /// It wants to know more first.
     AwaitingInput(Awaited),
+}
+
+/// Finds tools by words, among those that a caller can see.
+pub trait ToolSearch: Send + Sync {
+    /// The best ones first, at most so many.
+    fn search(&self, view: &CatalogView, words: &str, most: usize) -> Vec<Arc<Tool>>;
 }
 
 /// Something that a source tells while a call runs.

@@ -1,0 +1,144 @@
+//! Results that are too long for a model wait here, so that it can read on. In memory, for a short time, each for its user.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use jiff::Timestamp;
+use toolyard_protocol::UserId;
+
+use crate::ports::Ids;
+
+/// How long a result waits, in seconds.
+pub const KEPT_S: i64 = 600;
+/// All results of one user, in bytes; the oldest go first.
+pub const USER_BYTES: usize = 16 * 1024 * 1024;
+/// All results of all users, in bytes.
+pub const ALL_BYTES: usize = 256 * 1024 * 1024;
+
+/// The results that wait.
+#[derive(Debug, Default)]
+pub struct KeptResults(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    by_handle: HashMap<Arc<str>, Waiting>,
+    /// In the order in which they came, so in the order in which they go.
+    order: VecDeque<Arc<str>>,
+    of_users: HashMap<UserId, usize>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    user: UserId,
+    text: Arc<str>,
+    until: Timestamp,
+}
+
+impl KeptResults {
+    /// Keeps a text, and gives the handle under which its user finds it. None where it is too long even for this place.
+    pub fn keep(&self, user: &UserId, text: &str, now: Timestamp, ids: &dyn Ids) -> Option<Arc<str>> {
+        if text.len() > USER_BYTES {
+            return None;
+        }
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.forget_late(now);
+        while kept.of_users.get(user).copied().unwrap_or(0) + text.len() > USER_BYTES {
+            let oldest = kept.order.iter().find(|handle| kept.by_handle[*handle].user == *user).cloned()?;
+            kept.forget(&oldest);
+        }
+        while kept.bytes + text.len() > ALL_BYTES {
+            let oldest = kept.order.front().cloned()?;
+            kept.forget(&oldest);
+        }
+        let mut name = [0; 12];
+        ids.fill(&mut name);
+        let handle: Arc<str> = hex::encode(name).into();
+        let until = Timestamp::from_second(now.as_second().saturating_add(KEPT_S)).unwrap_or(Timestamp::MAX);
+        kept.by_handle.insert(handle.clone(), Waiting { user: user.clone(), text: text.into(), until });
+        kept.order.push_back(handle.clone());
+        *kept.of_users.entry(user.clone()).or_default() += text.len();
+        kept.bytes += text.len();
+        Some(handle)
+    }
+
+    /// The text under a handle of this user. Another user's is not there.
+    pub fn read(&self, user: &UserId, handle: &str, now: Timestamp) -> Option<Arc<str>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = kept.by_handle.get(handle)?;
+        (waiting.user == *user && waiting.until > now).then(|| waiting.text.clone())
+    }
+
+    /// Drops what waited long enough. Called now and then.
+    pub fn forget_late(&self, now: Timestamp) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).forget_late(now);
+    }
+}
+
+impl Kept {
+    fn forget_late(&mut self, now: Timestamp) {
+        while let Some(oldest) =
+            self.order.front().filter(|handle| self.by_handle[*handle].until <= now).cloned()
+        {
+            self.forget(&oldest);
+        }
+    }
+
+    fn forget(&mut self, handle: &Arc<str>) {
+        self.order.retain(|one| one != handle);
+        let Some(gone) = self.by_handle.remove(handle) else { return };
+        self.bytes -= gone.text.len();
+        if let Some(bytes) = self.of_users.get_mut(&gone.user) {
+            *bytes -= gone.text.len();
+            if *bytes == 0 {
+                self.of_users.remove(&gone.user);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::SystemIds;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn user(name: &str) -> UserId {
+        name.parse().unwrap()
+    }
+
+    #[test]
+    fn a_result_waits_for_its_user_for_a_while() {
+        let kept = KeptResults::default();
+        let handle = kept.keep(&user("ada"), "long", at(0), &SystemIds).unwrap();
+        assert_eq!(kept.read(&user("ada"), &handle, at(KEPT_S - 1)).as_deref(), Some("long"));
+        assert_eq!(kept.read(&user("bob"), &handle, at(0)), None);
+        assert_eq!(kept.read(&user("ada"), "other", at(0)), None);
+        assert_eq!(kept.read(&user("ada"), &handle, at(KEPT_S)), None);
+        kept.forget_late(at(KEPT_S));
+        let left = kept.0.lock().unwrap();
+        assert!(
+            left.by_handle.is_empty() && left.order.is_empty() && left.of_users.is_empty() && left.bytes == 0
+        );
+    }
+
+    #[test]
+    fn the_oldest_go_where_there_is_no_room() {
+        let kept = KeptResults::default();
+        let half = "x".repeat(USER_BYTES / 2);
+        let [first, second, third] =
+            [0, 1, 2].map(|second| kept.keep(&user("ada"), &half, at(second), &SystemIds).unwrap());
+        let there = [first, second, third].map(|handle| kept.read(&user("ada"), &handle, at(3)).is_some());
+        assert_eq!(there, [false, true, true]);
+        assert!(kept.keep(&user("ada"), &"x".repeat(USER_BYTES + 1), at(3), &SystemIds).is_none());
+        let others: Vec<_> =
+            (0..32).map(|n| kept.keep(&user(&format!("u{n}")), &half, at(3), &SystemIds).unwrap()).collect();
+        assert!(kept.0.lock().unwrap().bytes <= ALL_BYTES);
+        assert!(kept.read(&user("u31"), &others[31], at(3)).is_some());
+    }
+}
