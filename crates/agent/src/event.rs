@@ -37,7 +37,8 @@ pub enum TurnEvent {
         /// Text of JSON, cut anywhere.
         text: String,
     },
-    /// A call is whole. Every one of them gets its [`TurnEvent::CallEnds`], unless it is a client's.
+    /// A call is whole. Every one of them gets its [`TurnEvent::CallEnds`], unless it is a client's: that is told last, when
+    /// nothing keeps the client from running it.
     Called {
         /// The call.
         call: Call,

@@ -9,6 +9,8 @@ use crate::{device::HardwareRequirement, name::PackageName, stream::Permission};
 pub const MAX_APP_NAME_BYTES: usize = 200;
 /// Most hardware requirements, permissions or settings of one app.
 pub const MAX_APP_LIST: usize = 64;
+/// Longest address of a picture, in bytes; small ones may be in it.
+pub const MAX_ICON_BYTES: usize = 16 * 1024;
 /// Largest list of settings, in bytes of JSON.
 pub const MAX_APP_SETTINGS_BYTES: usize = 64 * 1024;
 
@@ -81,6 +83,9 @@ pub struct AppDetails {
     pub name: String,
     /// For people.
     pub description: String,
+    /// Its picture: an https or data URL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub icon_url: Option<String>,
     /// Where the app answers. Without it the app can be installed, but its tools answer APP_NOT_AVAILABLE.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub public_url: Option<String>,

@@ -70,6 +70,16 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
     Ok(parsed)
 }
 
+/// A JSON body of a size of its own.
+pub(crate) async fn json_of(
+    headers: &HeaderMap,
+    body: Body,
+    state: &AppState,
+    limit: usize,
+) -> Result<Bytes, Failure> {
+    read(headers, body, state, limit).await
+}
+
 /// A message of MCP, refused with a status and words for its own form of errors.
 pub(crate) async fn mcp(
     headers: &HeaderMap,

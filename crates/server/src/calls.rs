@@ -6,7 +6,7 @@ use http::HeaderMap;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolyard_core::{
-    CallContext, Door, ToolCall, ToolError,
+    CallContext, CatalogView, Door, ToolCall, ToolError,
     executor::{Input, Outcome, TraceContext},
     ports::{CallerAbilities, NoticeSink, StoreError},
 };
@@ -51,6 +51,8 @@ pub(crate) struct Asked {
     pub(crate) abilities: CallerAbilities,
     /// What the caller brings back.
     pub(crate) input: Option<Input>,
+    /// What the caller was shown, where the call has to be one of that.
+    pub(crate) view: Option<CatalogView>,
 }
 
 impl Asked {
@@ -63,6 +65,7 @@ impl Asked {
             notices: NoticeSink::default(),
             abilities: CallerAbilities::default(),
             input: None,
+            view: None,
         }
     }
 
@@ -104,8 +107,13 @@ pub(crate) async fn context(
     if state.lifecycle.stopping.is_cancelled() {
         return Err(ToolError::new(ErrorCode::Overloaded, "The server is stopping; try again shortly."));
     }
-    let view =
-        state.catalog.view(&who.user, who.scope).await.map_err(|error: StoreError| ToolError::from(error))?;
+    let view = match asked.view {
+        Some(view) => view,
+        None => {
+            let view = state.catalog.view(&who.user, who.scope).await;
+            view.map_err(|error: StoreError| ToolError::from(error))?
+        }
+    };
     let new_trace = || u128::from(state.ids.number()) << 64 | u128::from(state.ids.number());
     let cancel = CancellationToken::new();
     let cx = CallContext {

@@ -104,12 +104,8 @@ impl IntoResponse for Failure {
                 json(StatusCode::UNAUTHORIZED, &OldError { error: "No active session for user" })
             }
             Self::Refused(Refusal::Forbidden(why)) => refused(ApiErrorCode::Forbidden, why),
-            Self::Refused(Refusal::NoCredential) => challenge(refused(
-                ApiErrorCode::Unauthorized,
-                "send `Authorization: Bearer` with a token or an app's key",
-            )),
-            Self::Refused(Refusal::BadCredential(why)) => {
-                challenge(refused(ApiErrorCode::Unauthorized, &why))
+            Self::Refused(why @ (Refusal::NoCredential | Refusal::BadCredential(_))) => {
+                challenge(refused(ApiErrorCode::Unauthorized, &why.to_string()))
             }
         }
     }

@@ -11,7 +11,9 @@
 
 pub mod auth;
 mod body;
+mod builtin;
 mod calls;
+mod chat;
 pub mod config;
 mod configured;
 pub mod embedded;
@@ -21,7 +23,9 @@ mod hosts;
 mod lifecycle;
 mod listen;
 mod mcp;
+pub mod models;
 pub mod openapi;
+mod parts;
 mod rest;
 pub mod routes;
 pub mod secrets;

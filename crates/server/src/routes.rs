@@ -10,7 +10,7 @@ use axum::{
 use http::{Method, StatusCode, Uri};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use crate::{error::Failure, mcp, rest, state::AppState, ws};
+use crate::{chat, error::Failure, mcp, rest, state::AppState, ws};
 
 /// Who may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,6 +140,7 @@ pub fn table() -> Vec<Route> {
     routes.extend(rest::oauth::routes());
     routes.extend(rest::health::routes());
     routes.extend(mcp::routes());
+    routes.extend(chat::routes());
     routes.extend(ws::routes());
     routes
 }

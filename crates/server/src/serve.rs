@@ -1,6 +1,6 @@
 //! The process, top to bottom: configuration, store, sources, executor, sessions, doors, listen, drain.
 
-use std::{collections::HashMap, net::SocketAddr, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
 
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -8,32 +8,38 @@ use toolyard_core::{
     Catalog, Executor,
     catalog::CatalogPorts,
     executor::ExecutorParts,
-    limits::CallLimits,
-    policy::{LocalLimiter, Policy, Rate, Rates},
-    ports::{Clock, Ids, Secrets, Signals, SourceKind, SystemClock, SystemIds, Waker},
+    kept::KeptResults,
+    policy::{LocalLimiter, Policy},
+    ports::{Clock, Ids, Secrets, Signals, SourceKind, SystemClock, SystemIds, ToolSource, Waker},
 };
-use toolyard_net::{ClientSettings, Guard, GuardPolicy, HttpClient};
-use toolyard_sessions::{SessionParts, SessionSettings, Sessions};
+use toolyard_net::HttpClient;
+use toolyard_sessions::{SessionParts, Sessions};
 use toolyard_sources::{
-    AppSource, UpstreamSource,
+    AppSource, BuiltinSource, UpstreamSource,
     app::AppSourceParts,
-    upstream::{Environment, OAuthSetup, UpstreamParts, UpstreamSettings},
+    builtin::BuiltinParts,
+    upstream::{Environment, UpstreamParts},
 };
-use toolyard_store::{LocalSignals, OpenError, SqliteStore, StoreSettings};
+use toolyard_store::{LocalSignals, OpenError, SqliteStore};
 
 use crate::{
     auth::{Oidc, TokenError, Tokens},
-    config::{AuthMode, CallsConfig, Config, RateConfig, UpstreamConfig},
+    builtin,
+    chat::Replays,
+    config::Config,
     configured,
     hosts::{Checked, Hosts},
     lifecycle::Lifecycle,
     listen,
     mcp::McpDoor,
-    openapi, routes,
-    secrets::{self, RootKeyError, RootKeys},
+    models::ModelBook,
+    openapi, parts, routes,
+    secrets::{self, RootKeyError},
     state::{AppState, Shared, Stores},
     telemetry::{self, CallMetrics, TraceError, Traces},
 };
+
+pub use crate::parts::{root_key_file, tokens};
 
 /// Why the server does not start.
 #[derive(Debug, thiserror::Error)]
@@ -137,18 +143,18 @@ impl Server {
 /// Builds everything in the order in which it depends.
 pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, StartError> {
     let lifecycle = Lifecycle::default();
-    let mode = auth_mode(&config)?;
-    let secrets: Arc<dyn Secrets> = Arc::new(root_keys(&config, &world)?);
-    let store = Arc::new(SqliteStore::open(store_settings(&config), &lifecycle.tasks).await?);
+    let mode = parts::auth_mode(&config)?;
+    let secrets: Arc<dyn Secrets> = Arc::new(parts::root_keys(&config, &world)?);
+    let store = Arc::new(SqliteStore::open(parts::store_settings(&config), &lifecycle.tasks).await?);
     if config.auth.old_root_key.is_some() {
         secrets::seal_anew(&*store, &*secrets)
             .await
             .map_err(|error| StartError::Config(error.to_string()))?;
     }
     let signals: Arc<dyn Signals> = Arc::new(LocalSignals::default());
-    let guard = guard(&config, mode)?;
-    let http = HttpClient::new(guard.clone(), client_settings(&config));
-    let limits = call_limits(&config.calls);
+    let guard = parts::guard(&config, mode)?;
+    let http = HttpClient::new(guard.clone(), parts::client_settings(&config));
+    let limits = parts::call_limits(&config.calls);
     let sessions = Sessions::new(SessionParts {
         apps: store.clone(),
         data: store.clone(),
@@ -161,12 +167,23 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         clock: world.clock.clone(),
         ids: world.ids.clone(),
         limits: limits.clone(),
-        settings: session_settings(&config),
+        settings: parts::session_settings(&config),
         tasks: lifecycle.tasks.clone(),
         stopping: lifecycle.stopping.clone(),
     });
+    let kept = Arc::new(KeptResults::default());
+    let vectors = parts::vectors(&config)?;
+    let around = builtin::Around {
+        clock: world.clock.clone(),
+        http: http.clone(),
+        guard: guard.clone(),
+        kept: kept.clone(),
+        vectors: vectors.clone(),
+        environment: world.environment.clone(),
+    };
+    let builtin = builtin::parts(&config.builtin, around)?;
     let catalog_ports = CatalogPorts {
-        builtin: None,
+        builtin: builtin.as_ref().and_then(BuiltinParts::catalog),
         apps: store.clone(),
         definitions: store.clone(),
         installs: store.clone(),
@@ -197,14 +214,17 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         http: http.clone(),
         guard: guard.clone(),
         environment: world.environment.clone(),
-        oauth: oauth_setup(&config),
+        oauth: parts::oauth_setup(&config),
         tasks: lifecycle.tasks.clone(),
         stopping: lifecycle.stopping.clone(),
-        settings: upstream_settings(&config.upstream_settings),
+        settings: parts::upstream_settings(&config.upstream_settings),
     });
-    let limiter = Arc::new(LocalLimiter::new(rates(&config.rates)?));
+    let mut sources: Vec<(SourceKind, Arc<dyn ToolSource>)> =
+        vec![(SourceKind::App, Arc::new(source)), (SourceKind::Upstream, upstreams.clone())];
+    sources.extend(builtin.map(|parts| (SourceKind::Builtin, Arc::new(BuiltinSource::new(parts)) as _)));
+    let limiter = Arc::new(LocalLimiter::new(parts::rates(&config.rates)?));
     let executor = Executor::new(ExecutorParts {
-        sources: vec![(SourceKind::App, Arc::new(source)), (SourceKind::Upstream, upstreams.clone())],
+        sources,
         policy: Policy::denying(config.policy.deny.iter().map(String::as_str)).map_err(StartError::Config)?,
         limiter: limiter.clone(),
         ledger: store.clone(),
@@ -217,6 +237,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
     }
     let (recorder, metrics) = telemetry::recorder();
     let mcp = McpDoor::new(&*secrets, &config.mcp);
+    let models = ModelBook::new(&config, &world)?;
     let state: AppState = Arc::new(Shared {
         auth_mode: mode,
         stores: stores(store),
@@ -233,6 +254,10 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         ids: world.ids,
         guard,
         mcp,
+        models,
+        kept,
+        vectors,
+        replays: Replays::default(),
         lifecycle,
         metrics,
         call_metrics: CallMetrics::new(recorder),
@@ -303,6 +328,7 @@ fn housekeeping(state: &AppState) {
             state.catalog.forget_idle();
             state.limiter.forget_idle();
             state.mcp.tidy(&state);
+            state.kept.forget_late(state.clock.now());
             state.upstreams.tidy(|user| state.mcp.changes.is_heard(user));
             state.metrics.run_upkeep();
         })
@@ -318,142 +344,4 @@ fn housekeeping(state: &AppState) {
             }
         })
     });
-}
-
-fn auth_mode(config: &Config) -> Result<AuthMode, StartError> {
-    let at_home = config.server.listen.ip().is_loopback();
-    // A public URL says that a proxy stands before us: then loopback is not home.
-    let default = if at_home && config.server.public_url.is_none() { AuthMode::Dev } else { AuthMode::Token };
-    let mode = config.auth.mode.unwrap_or(default);
-    if mode == AuthMode::Dev {
-        // Checked when the configuration is read, and again here: it may have been made in another way.
-        if !at_home {
-            let text =
-                format!("auth.mode `dev` is only for a loopback address, not {}", config.server.listen);
-            return Err(StartError::Config(text));
-        }
-        tracing::warn!(
-            "auth is in dev mode: every caller on this machine is believed; set auth.mode = \"token\" to end it"
-        );
-    }
-    Ok(mode)
-}
-
-fn root_keys(config: &Config, world: &World) -> Result<RootKeys, RootKeyError> {
-    let auth = &config.auth;
-    let current = match &auth.root_key {
-        Some(text) => secrets::parse(text, "auth.root_key")?,
-        None => RootKeys::in_file(&root_key_file(config), &*world.ids)?,
-    };
-    let old =
-        auth.old_root_key.as_deref().map(|text| secrets::parse(text, "auth.old_root_key")).transpose()?;
-    Ok(RootKeys::new(std::iter::once(current).chain(old).collect(), world.ids.clone()))
-}
-
-/// Where the root key is kept.
-pub fn root_key_file(config: &Config) -> std::path::PathBuf {
-    config.auth.root_key_file.clone().unwrap_or_else(|| config.store.path.with_file_name("root.key"))
-}
-
-/// Makes tokens as the server with this configuration would, without starting it.
-pub fn tokens(config: &Config) -> Result<Tokens, StartError> {
-    Ok(Tokens::new(&root_keys(config, &World::default())?)?)
-}
-
-fn guard(config: &Config, mode: AuthMode) -> Result<Guard, StartError> {
-    let range =
-        |text: &String| text.parse().map_err(|error| StartError::Config(format!("net.also_allow: {error}")));
-    Ok(Guard::new(GuardPolicy {
-        loopback: config.net.allow_loopback.unwrap_or(mode == AuthMode::Dev),
-        private: config.net.allow_private,
-        also: config.net.also_allow.iter().map(range).collect::<Result<_, _>>()?,
-    }))
-}
-
-fn client_settings(config: &Config) -> ClientSettings {
-    ClientSettings {
-        connect_timeout: Duration::from_millis(config.net.connect_timeout_ms),
-        idle_per_host: config.net.idle_per_app,
-        ..ClientSettings::default()
-    }
-}
-
-fn store_settings(config: &Config) -> StoreSettings {
-    StoreSettings {
-        path: config.store.path.clone(),
-        readers: config.store.readers,
-        batch_delay: Duration::from_millis(config.ledger.batch_delay_ms),
-        batch_size: config.ledger.batch_size,
-    }
-}
-
-fn call_limits(config: &CallsConfig) -> CallLimits {
-    CallLimits {
-        call_timeout: Duration::from_millis(config.timeout_ms),
-        max_call_timeout: Duration::from_millis(config.max_timeout_ms),
-        wake_timeout: Duration::from_millis(config.wake_timeout_ms),
-        max_wake_timeout: Duration::from_millis(config.max_wake_timeout_ms),
-        in_flight_node: config.in_flight,
-        in_flight_app: config.in_flight_per_app,
-        in_flight_user: config.in_flight_per_user,
-        key_lifetime: Duration::from_secs(config.key_lifetime_s),
-        key_outcome_bytes: config.key_outcome_bytes,
-    }
-}
-
-fn rates(config: &RateConfig) -> Result<Rates, StartError> {
-    let rate = |per_second, burst| match (NonZeroU32::new(per_second), NonZeroU32::new(burst)) {
-        (Some(per_second), Some(burst)) => Ok(Rate { per_second, burst }),
-        _ => Err(StartError::Config("rates: at least 1".to_owned())),
-    };
-    Ok(Rates {
-        user: rate(config.user_per_s, config.user_burst)?,
-        tool: rate(config.tool_per_s, config.tool_burst)?,
-        all: rate(config.all_per_s, config.all_burst)?,
-    })
-}
-
-fn upstream_settings(config: &UpstreamConfig) -> UpstreamSettings {
-    UpstreamSettings {
-        connect: Duration::from_millis(config.connect_timeout_ms),
-        list: Duration::from_millis(config.list_timeout_ms),
-        refresh: Duration::from_secs(config.refresh_s),
-        idle: Duration::from_secs(config.idle_s),
-        held: Duration::from_secs(config.held_s),
-        max_held: config.max_held,
-        max_connections: config.max_connections,
-    }
-}
-
-/// Where users come back to. Authorization servers can read who we are only over https.
-fn oauth_setup(config: &Config) -> OAuthSetup {
-    let base = config.base_url();
-    let client_metadata_url = base.starts_with("https:").then(|| format!("{base}/oauth/client.json"));
-    OAuthSetup { redirect_uri: format!("{base}/oauth/callback"), client_metadata_url }
-}
-
-fn session_settings(config: &Config) -> SessionSettings {
-    let sessions = &config.sessions;
-    SessionSettings {
-        app_socket_url: app_socket_url(config),
-        reconnect_window: Duration::from_millis(sessions.reconnect_window_ms),
-        idle_stop: Duration::from_secs(sessions.idle_stop_s),
-        device_grace: Duration::from_secs(sessions.device_grace_s),
-        session_idle: Duration::from_secs(sessions.session_idle_s),
-        overlay: Duration::from_millis(sessions.overlay_ms),
-        stream_queue: sessions.stream_queue,
-        control_queue: sessions.control_queue,
-        max_users: sessions.max_users,
-        max_apps: sessions.max_apps,
-        ..SessionSettings::default()
-    }
-}
-
-/// `ws://…/app-ws` under the public URL, or under the address we listen on.
-fn app_socket_url(config: &Config) -> String {
-    let base = match &config.server.public_url {
-        Some(url) => url.trim_end_matches('/').replacen("http", "ws", 1),
-        None => format!("ws://{}", config.server.listen),
-    };
-    format!("{base}/app-ws")
 }

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use metrics_exporter_prometheus::PrometheusHandle;
+use toolyard_agent::shortlist::vectors::WordVectors;
 use toolyard_core::{
     Catalog, Executor,
+    kept::KeptResults,
     policy::LocalLimiter,
     ports::{
         AppData, Apps, CallLog, Clock, Definitions, Ids, Installs, Secrets, Settings, Signals, Upstreams,
@@ -17,9 +19,11 @@ use toolyard_store::SqliteStore;
 
 use crate::{
     auth::{Oidc, Tokens},
+    chat::Replays,
     config::{AuthMode, Config},
     lifecycle::Lifecycle,
     mcp::McpDoor,
+    models::ModelBook,
     telemetry::CallMetrics,
 };
 
@@ -80,6 +84,14 @@ pub struct Shared {
     pub guard: Guard,
     /// The MCP door's streams, questions and sessions.
     pub(crate) mcp: McpDoor,
+    /// Who answers in chats.
+    pub models: ModelBook,
+    /// Results that are too long for a model.
+    pub kept: Arc<KeptResults>,
+    /// Word vectors, by which tools are chosen.
+    pub vectors: Option<Arc<WordVectors>>,
+    /// Answers of chats that can be heard again.
+    pub(crate) replays: Replays,
     /// What a stop waits for.
     pub lifecycle: Lifecycle,
     /// The metrics page.

@@ -1,8 +1,10 @@
 //! Where tools run. Each module implements the source port of core for one kind of source.
 
 pub mod app;
+pub mod builtin;
 mod links;
 pub mod upstream;
 
 pub use app::AppSource;
+pub use builtin::BuiltinSource;
 pub use upstream::UpstreamSource;

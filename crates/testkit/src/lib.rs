@@ -4,6 +4,7 @@ pub mod authorization;
 mod clock;
 pub mod conformance;
 mod fake_app;
+pub mod model;
 pub mod store_suite;
 pub mod upstream;
 

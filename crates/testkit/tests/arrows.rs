@@ -12,18 +12,23 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("toolyard-core", &["toolyard-protocol"]),
     ("toolyard-toolbox", &["toolyard-net"]),
     ("toolyard-agent", &["toolyard-core", "toolyard-protocol"]),
-    ("toolyard-sources", &["toolyard-core", "toolyard-mcp-client", "toolyard-net", "toolyard-protocol"]),
+    (
+        "toolyard-sources",
+        &["toolyard-core", "toolyard-mcp-client", "toolyard-net", "toolyard-protocol", "toolyard-toolbox"],
+    ),
     ("toolyard-sessions", &["toolyard-core", "toolyard-net", "toolyard-protocol"]),
     ("toolyard-store", &["toolyard-core", "toolyard-protocol"]),
     (
         "toolyard-server",
         &[
+            "toolyard-agent",
             "toolyard-core",
             "toolyard-net",
             "toolyard-protocol",
             "toolyard-sessions",
             "toolyard-sources",
             "toolyard-store",
+            "toolyard-toolbox",
         ],
     ),
     ("toolyard-app-sdk", &["toolyard-net", "toolyard-protocol"]),
@@ -42,6 +47,9 @@ const HOMES: &[(&str, &[&str])] = &[
     ("hyper-rustls", &["toolyard-net"]),
     ("rmcp", &["toolyard-mcp-client"]),
     ("genai", &["toolyard-agent"]),
+    ("reqwest", &["toolyard-agent"]),
+    ("fend-core", &["toolyard-toolbox"]),
+    ("cap-std", &["toolyard-toolbox"]),
 ];
 
 /// Longest file of ours, tests and data tables aside.

@@ -1,12 +1,41 @@
 //! Models, as the turn sees them: a conversation and tools in, a stream of events out.
+//!
+//! | look for | in |
+//! | --- | --- |
+//! | the port | here: [`Model`] |
+//! | which models there are | [`Models`], [`look`] |
+//! | how a model is named | [`ModelName`] |
+//! | servers that speak as OpenAI does: OpenAI, Ollama, llama-server, vLLM, OpenRouter | `compat` |
+//! | Anthropic and Gemini, in their own protocols | `vendor`, on the crate `genai` |
+//! | what a vendor does not take of a tool | [`limits`] |
+//! | asking again, and when not | `retry` |
+//! | errors in words that help | `trouble` |
+
+mod calls;
+mod compat;
+mod ids;
+pub mod limits;
+pub mod look;
+mod name;
+mod registry;
+mod retry;
+mod settings;
+mod trouble;
+mod vendor;
+mod web;
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
 use crate::message::{Call, Message};
+
+pub use name::{InvalidModelName, ModelName};
+pub use registry::Models;
+pub use settings::{Bounds, Endpoint, Environment, LocalServer, ModelSettings, ServerKind};
 
 /// Something that answers. Asking does not block; dropping the stream ends the answer.
 #[async_trait]
@@ -31,7 +60,8 @@ pub struct ModelInfo {
 }
 
 /// How a model calls tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Calling {
     /// In the vendor's own way.
     Native,
@@ -48,7 +78,8 @@ pub struct ModelRequest {
     pub system: Option<String>,
     /// The conversation.
     pub messages: Vec<Message>,
-    /// What it may call, in a stable order.
+    /// What it may call, in a stable order. Vendors want them as long as the conversation has calls, so keep them and
+    /// set the choice to [`ToolChoice::None`] where it shall not call.
     pub tools: Vec<Arc<ToolSpec>>,
     /// Whether it may, must or must not call.
     pub choice: ToolChoice,
@@ -189,8 +220,10 @@ pub enum ModelTrouble {
     Unreachable,
     /// The key is missing or not good.
     Unauthorized,
-    /// Too many requests, or no credit left.
+    /// Too many requests.
     RateLimited,
+    /// No credit left with the vendor: asking again does not help.
+    NoCredit,
     /// The vendor is too busy, or failed.
     Unavailable,
     /// The vendor does not take the request: too long, or something in it.

@@ -1,15 +1,10 @@
 //! The bounds of a turn, and what is left of them.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::{
-    event::Bound,
-    message::Message,
-    model::{ToolSpec, Usage},
-    tools::ToolView,
-};
+use crate::{event::Bound, model::Usage};
 
 /// Every bound of a turn. All of them are settings of whoever runs it.
 #[derive(Debug, Clone)]
@@ -44,18 +39,6 @@ impl Default for TurnLimits {
             corrections: 3,
             repeats: 3,
         }
-    }
-}
-
-impl TurnLimits {
-    /// The tools that the model gets to see in this step.
-    pub(super) fn pick(
-        &self,
-        view: &ToolView,
-        _messages: &[Message],
-        _used: &[String],
-    ) -> Vec<Arc<ToolSpec>> {
-        view.tools().iter().take(self.tools).map(|tool| tool.spec.clone()).collect()
     }
 }
 

@@ -31,6 +31,11 @@ pub(super) enum Announced {
     Bad(BadCall),
 }
 
+/// Whether the caller's own client runs it.
+pub(super) fn is_clients(tool: Option<&Arc<Offered>>) -> bool {
+    tool.is_some_and(|tool| tool.place == Place::Client)
+}
+
 /// One call, ended.
 struct Ran {
     place: usize,
@@ -58,12 +63,15 @@ impl Turn {
                     if !course.used.contains(&call.name) && tool.is_some() {
                         course.used.push(call.name.clone());
                     }
-                    match self.not_run(course, &call, tool.as_deref(), place) {
-                        Some(error) => answers.push(self.end(&call, &Err(error)).await),
-                        None => match tool {
-                            Some(tool) if tool.place == Place::Here => ready.push((call, tool)),
-                            _ => of_client = true,
-                        },
+                    let refused = self.not_run(course, &call, tool.as_deref(), place);
+                    if is_clients(tool.as_ref()) {
+                        let tool = tool.clone().filter(|_| refused.is_none());
+                        self.tell(TurnEvent::Called { call: call.clone(), tool }).await;
+                    }
+                    match (refused, tool) {
+                        (Some(error), _) => answers.push(self.end(&call, &Err(error)).await),
+                        (None, Some(tool)) if tool.place == Place::Here => ready.push((call, tool)),
+                        (None, _) => of_client = true,
                     }
                 }
             }
@@ -94,7 +102,16 @@ impl Turn {
             let text = format!("There is no tool {}; use only the tools that are listed.", shown(&call.name));
             return Some(ToolError::new(ErrorCode::ToolNotFound, text));
         }
-        course.patience.refuses(call).map(|text| ToolError::new(ErrorCode::Denied, text))
+        if let Some(text) = course.patience.refuses(call) {
+            return Some(ToolError::new(ErrorCode::Denied, text));
+        }
+        let unfit = tool
+            .filter(|tool| tool.place == Place::Client)
+            .and_then(|tool| self.tools.check(tool, call).err());
+        if unfit.is_some() {
+            course.patience.was_wrong();
+        }
+        unfit
     }
 
     async fn run_ready(
@@ -190,8 +207,8 @@ impl Turn {
         finish: &Finish,
     ) {
         let whole = announced.iter().filter_map(|announced| match announced {
-            Announced::Call(call, _) => Some(&call.id),
-            Announced::Bad(_) => None,
+            Announced::Call(call, tool) if !is_clients(tool.as_ref()) => Some(&call.id),
+            Announced::Call(..) | Announced::Bad(_) => None,
         });
         for id in whole.chain(begun.iter().map(|(id, _)| id)) {
             let end = CallEnd::Failed(Arc::new(unended(finish)));

@@ -29,10 +29,14 @@ use self::{
 };
 use crate::{
     event::{Finish, TurnEvent},
-    message::Message,
+    message::{Message, Part},
     model::{Model, ModelRequest, ToolChoice, Usage},
+    shortlist::Query,
     tools::Toolset,
 };
+
+/// Texts before the user's last words that count when tools are chosen.
+const RECENT: usize = 8;
 
 /// What a turn needs.
 pub struct Turn {
@@ -87,7 +91,10 @@ impl Turn {
                 Ok(view) => view,
                 Err(error) => break Finish::Failed(step::no_tools(&error)),
             };
-            course.request.tools = self.limits.pick(&view, &course.request.messages, &course.used);
+            course.request.tools = {
+                let query = query(&course.request.messages);
+                view.pick(&query, &course.used, self.limits.tools).await
+            };
             course.request.choice = course.choice();
             self.tell(TurnEvent::StepBegins).await;
             let stepped = self.step(&mut course, &view).await;
@@ -127,6 +134,31 @@ impl Course {
             ToolChoice::Required if self.budget.steps > 0 => ToolChoice::Auto,
             asked => asked,
         }
+    }
+}
+
+/// What the tools are chosen by: the user's last words, then what came before, the newest first.
+fn query(messages: &[Message]) -> Query<'_> {
+    let mut texts = messages.iter().rev().flat_map(texts);
+    let is_user = |(of_user, _): &(bool, &str)| *of_user;
+    let asked =
+        messages.iter().rev().flat_map(self::texts).find(is_user).map(|(_, text)| text).unwrap_or_default();
+    let recent = texts.by_ref().map(|(_, text)| text).filter(|text| !std::ptr::eq(*text, asked));
+    Query { text: asked, recent: recent.take(RECENT).collect() }
+}
+
+/// The words of a message, and whether they are the user's.
+fn texts(message: &Message) -> Vec<(bool, &str)> {
+    match message {
+        Message::User(parts) => parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Text(text) => Some((true, text.as_str())),
+                Part::File { .. } => None,
+            })
+            .collect(),
+        Message::Assistant(said) => vec![(false, said.text.as_str())],
+        Message::Tools(answers) => answers.iter().map(|answer| (false, answer.text.as_str())).collect(),
     }
 }
 

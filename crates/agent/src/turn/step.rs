@@ -5,7 +5,10 @@ use std::sync::Arc;
 use futures_util::StreamExt as _;
 use toolyard_core::ToolError;
 
-use super::{Course, Turn, calls::Announced};
+use super::{
+    Course, Turn,
+    calls::{Announced, is_clients},
+};
 use crate::{
     event::{Bound, Finish, TurnEvent},
     message::{Assistant, Message},
@@ -80,9 +83,12 @@ impl Turn {
                 ModelEvent::CallText { id, text } => self.tell(TurnEvent::CallText { id, text }).await,
                 ModelEvent::Call(call) => {
                     let tool = view.find(&call.name).cloned();
-                    said.begun.retain(|(id, _)| *id != call.id);
-                    self.tell(TurnEvent::Called { call: call.clone(), tool: tool.clone() }).await;
                     said.message.calls.push(call.clone());
+                    // A client runs what it hears of, so it hears of it when that is sure.
+                    if !is_clients(tool.as_ref()) {
+                        said.begun.retain(|(id, _)| *id != call.id);
+                        self.tell(TurnEvent::Called { call: call.clone(), tool: tool.clone() }).await;
+                    }
                     said.announced.push(Announced::Call(call, tool));
                 }
                 ModelEvent::BadCall(bad) => said.announced.push(Announced::Bad(bad)),

@@ -29,7 +29,7 @@ use crate::{
         Calling, End, Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, ModelTrouble,
         Stop, ToolSpec, Usage,
     },
-    tools::{Offered, Place, ToolAbout, ToolView, Toolset},
+    tools::{Offered, OwnTools, Place, ToolAbout, ToolView, Toolset},
 };
 
 /// One answer of the model.
@@ -117,7 +117,12 @@ impl Toolset for Tools {
         }
         let names = ["good", "bad", "fails", "slow", "never", "long", "client"].map(str::to_owned);
         let more = (0..self.many).map(|number| format!("more_{number}"));
-        Ok(Arc::new(ToolView::new(names.into_iter().chain(more).map(|name| offered(&name)))))
+        let (of_client, own): (Vec<_>, Vec<_>) = names
+            .into_iter()
+            .chain(more)
+            .map(|name| offered(&name))
+            .partition(|tool| tool.place == Place::Client);
+        Ok(Arc::new(ToolView::some(Arc::new(OwnTools::new(own, None)), None, of_client)))
     }
 
     async fn call(
@@ -144,6 +149,13 @@ impl Toolset for Tools {
             }
             "long" => done(&"é".repeat(100)),
             _ => done(&format!("{} of {}", tool.spec.name, call.id)),
+        }
+    }
+
+    fn check(&self, _tool: &Offered, call: &Call) -> Result<(), ToolError> {
+        match call.arguments.get().contains("unfit") {
+            true => Err(ToolError::new(ErrorCode::InvalidArguments, "unfit")),
+            false => Ok(()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What one caller can see and call, frozen.
 
 use std::{
+    any::Any,
     collections::HashMap,
     sync::{Arc, OnceLock},
 };
@@ -55,6 +56,18 @@ pub(crate) struct UserView {
     listings: [OnceLock<Listing>; Category::ALL.len() + 1],
     /// The lists of the MCP door.
     pages: [Pages; ListKind::ALL.len()],
+    /// What somebody else makes of this view.
+    made: Made,
+}
+
+/// A place for one value of any type.
+#[derive(Default)]
+struct Made(OnceLock<Arc<dyn Any + Send + Sync>>);
+
+impl std::fmt::Debug for Made {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.get().is_some() { "made" } else { "not made" })
+    }
 }
 
 /// Prompts, resources, templates.
@@ -88,6 +101,7 @@ impl ViewBuilder {
             page_size: page_size.max(1),
             listings: Default::default(),
             pages: Default::default(),
+            made: Made::default(),
         })
     }
 
@@ -168,6 +182,18 @@ impl CatalogView {
     /// The tools, in their fixed order.
     pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
         self.all.tools.iter().filter(|tool| self.sees(&tool.name))
+    }
+
+    /// Something that one party makes of this view, made once and gone with it: another form of the list, an index to
+    /// search it. For a part of the view it is made each time.
+    pub fn once<T: Send + Sync + 'static>(&self, make: impl Fn(&Self) -> T) -> Arc<T> {
+        if self.scope == Scope::Everything {
+            let made = self.all.made.0.get_or_init(|| Arc::new(make(self)));
+            if let Ok(made) = made.clone().downcast() {
+                return made;
+            }
+        }
+        Arc::new(make(self))
     }
 
     /// The hidden tools and why.

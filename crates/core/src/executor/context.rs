@@ -20,11 +20,13 @@ pub enum Door {
     Legacy,
     /// MCP, over HTTP, WebSocket or stdio.
     Mcp,
+    /// The turn of a chat.
+    Chat,
 }
 
 impl Door {
     /// Every door.
-    pub const ALL: [Self; 3] = [Self::Rest, Self::Legacy, Self::Mcp];
+    pub const ALL: [Self; 4] = [Self::Rest, Self::Legacy, Self::Mcp, Self::Chat];
 
     /// As the ledger writes it.
     pub const fn as_str(self) -> &'static str {
@@ -32,6 +34,7 @@ impl Door {
             Self::Rest => "rest",
             Self::Legacy => "legacy",
             Self::Mcp => "mcp",
+            Self::Chat => "chat",
         }
     }
 }

@@ -121,9 +121,10 @@ pub enum PassedReply {
 }
 
 /// Finds tools by words, among those that a caller can see.
+#[async_trait]
 pub trait ToolSearch: Send + Sync {
     /// The best ones first, at most so many.
-    fn search(&self, view: &CatalogView, words: &str, most: usize) -> Vec<Arc<Tool>>;
+    async fn search(&self, view: &CatalogView, words: &str, most: usize) -> Vec<Arc<Tool>>;
 }
 
 /// Something that a source tells while a call runs.

@@ -65,6 +65,18 @@ pub enum Refusal {
     Forbidden(&'static str),
 }
 
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoUser => f.write_str("say for which user, in X-User-Id"),
+            Self::NoSession => f.write_str("this user has no session"),
+            Self::NoCredential => f.write_str("send `Authorization: Bearer` with a token or an app's key"),
+            Self::BadCredential(why) => f.write_str(why),
+            Self::Forbidden(why) => f.write_str(why),
+        }
+    }
+}
+
 /// Somebody we know.
 pub(crate) struct Anybody(pub(crate) Identity);
 

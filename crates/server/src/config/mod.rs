@@ -3,9 +3,13 @@
 //! One struct a section, each with its defaults. [`load`](load::load) reads and checks them; everything below it sees
 //! ready parts, never a raw flag. The schema is under `contract/`.
 
+mod chat;
 mod load;
 mod sections;
 
+pub use chat::{
+    BuiltinConfig, CallingConfig, ChatConfig, ModelConfig, ModelSearchConfig, RootConfig, SearchConfig,
+};
 pub use load::{ConfigError, Sources, load};
 pub use sections::{
     AuthConfig, AuthMode, CallsConfig, LedgerConfig, LogConfig, LogFormat, McpConfig, NetConfig, OidcConfig,
@@ -44,6 +48,14 @@ pub struct Config {
     pub upstreams: BTreeMap<String, UpstreamDetails>,
     /// Bounds of upstreams.
     pub upstream_settings: UpstreamConfig,
+    /// The chat door.
+    pub chat: ChatConfig,
+    /// Places with models, by name: `[models.local]`.
+    pub models: BTreeMap<String, ModelConfig>,
+    /// Looking for models.
+    pub model_search: ModelSearchConfig,
+    /// The tools of the server itself.
+    pub builtin: BuiltinConfig,
     /// How long calls are remembered.
     pub ledger: LedgerConfig,
     /// What is logged.

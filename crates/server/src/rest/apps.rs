@@ -13,7 +13,7 @@ use toolyard_net::OutsideUrl;
 use toolyard_protocol::{
     PackageName, Problem,
     api::{ApiErrorCode, AppCreated, AppSummary},
-    app::{AppDetails, MAX_APP_LIST, MAX_APP_NAME_BYTES, MAX_APP_SETTINGS_BYTES, NewApp},
+    app::{AppDetails, MAX_APP_LIST, MAX_APP_NAME_BYTES, MAX_APP_SETTINGS_BYTES, MAX_ICON_BYTES, NewApp},
     items::Items,
     session::iso_millis,
     tool::MAX_DESCRIPTION_BYTES,
@@ -227,6 +227,12 @@ fn problems_of(state: &AppState, details: &AppDetails) -> Vec<Problem> {
         && let Err(error) = OutsideUrl::parse(url, &state.guard)
     {
         problem("publicUrl", error.to_string());
+    }
+    let is_picture = |url: &String| url.starts_with("https://") || url.starts_with("data:image/");
+    if let Some(url) = &details.icon_url
+        && (!is_picture(url) || url.len() > MAX_ICON_BYTES)
+    {
+        problem("iconUrl", format!("expected an https or data:image URL of at most {MAX_ICON_BYTES} bytes"));
     }
     let lists = [
         ("permissions", details.permissions.len()),

@@ -5,6 +5,7 @@ mod access;
 mod app_items;
 mod apps;
 mod calls;
+mod chat;
 mod contract;
 mod devices;
 mod faults;

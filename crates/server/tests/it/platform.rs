@@ -87,6 +87,9 @@ impl Platform {
         config.store.path = folder.path().join("toolyard.db");
         config.server.drain_ms = 2_000;
         config.ledger.batch_delay_ms = 1;
+        // Tests say what there is: no tools of the server itself, no models of this machine.
+        config.builtin.enabled = false;
+        config.model_search.local_servers = false;
         change(&mut config);
         Self::run(config, Some(folder), Arc::default()).await
     }

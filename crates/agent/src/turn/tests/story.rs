@@ -131,3 +131,27 @@ async fn trouble_with_the_model_or_the_list_ends_the_turn() {
     let ended = world.run().await.0;
     assert!(matches!(ended.finish, Finish::Failed(error) if error.text.contains("the store is away")));
 }
+
+#[tokio::test]
+async fn a_client_hears_only_of_what_it_shall_run() {
+    // Arguments that do not fit go back to the model, and the client hears of nothing that it could run.
+    let unfit = vec![call("a", "client", json!({ "unfit": true })), end(Stop::Calls)];
+    let world = World::new(vec![unfit, calls(&[("b", "client")])]);
+    let (ended, events) = world.run().await;
+    assert!(matches!(ended.finish, Finish::ClientCalls));
+    let told: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            TurnEvent::Called { call, tool } => Some((call.id.as_str(), tool.is_some())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, [("a", false), ("b", true)]);
+    assert_eq!(ends(&events), ["a: INVALID_ARGUMENTS"]);
+
+    let began = ModelEvent::CallBegins { id: "a".to_owned(), name: "client".to_owned() };
+    let cut = World::new(vec![vec![began, call("a", "client", json!({})), end(Stop::Length)]]);
+    let (_, events) = cut.run().await;
+    assert!(!events.iter().any(|event| matches!(event, TurnEvent::Called { .. })), "{events:?}");
+    assert_eq!(ends(&events), ["a: DENIED"], "what began has its end");
+}

@@ -1,0 +1,249 @@
+//! Calls as they grow out of pieces. What is whole becomes a call, what is not becomes something the model is told.
+
+use std::{fmt, sync::Arc};
+
+use toolyard_core::ports::Ids;
+
+use super::{BadCall, ModelEvent, Stop, arguments_of, ids};
+use crate::message::Call;
+
+/// Most calls in one answer.
+pub(super) const MAX_CALLS: usize = 64;
+
+/// Longest arguments of a call, in bytes.
+pub(super) const MAX_ARGUMENTS: usize = 256 * 1024;
+
+/// Longest name of a tool that is believed to be one.
+const MAX_TOOL_NAME: usize = 256;
+
+/// How much of a bad call is kept to be shown.
+const MAX_SHOWN: usize = 512;
+
+/// More calls than [`MAX_CALLS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooManyCalls;
+
+/// Which calls an answer has so far.
+pub(super) struct Calls {
+    ids: Arc<dyn Ids>,
+    list: Vec<Growing>,
+}
+
+struct Growing {
+    id: String,
+    name: String,
+    text: String,
+    /// More came than fits.
+    over: bool,
+    begun: bool,
+}
+
+impl fmt::Debug for Calls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Calls").field("count", &self.list.len()).finish()
+    }
+}
+
+impl Calls {
+    pub(super) fn new(ids: Arc<dyn Ids>) -> Self {
+        Self { ids, list: Vec::new() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Begins another call, and says which one it is.
+    pub(super) fn open(&mut self) -> Result<usize, TooManyCalls> {
+        if self.list.len() == MAX_CALLS {
+            return Err(TooManyCalls);
+        }
+        let id = ids::fresh(&*self.ids);
+        self.list.push(Growing { id, name: String::new(), text: String::new(), over: false, begun: false });
+        Ok(self.list.len() - 1)
+    }
+
+    /// The id of a call, ours.
+    pub(super) fn id(&self, call: usize) -> Option<&str> {
+        self.list.get(call).map(|call| call.id.as_str())
+    }
+
+    /// Adds to a call. Names come whole; a second one is a repetition.
+    pub(super) fn add(&mut self, call: usize, name: Option<&str>, text: &str, out: &mut Vec<ModelEvent>) {
+        let Some(call) = self.list.get_mut(call) else { return };
+        if let Some(name) = name.filter(|name| call.name.is_empty() && name.len() <= MAX_TOOL_NAME) {
+            name.clone_into(&mut call.name);
+        }
+        if call.text.len().saturating_add(text.len()) > MAX_ARGUMENTS {
+            call.over = true;
+        }
+        let text = if call.over { "" } else { text };
+        call.text.push_str(text);
+        if !call.begun && !call.name.is_empty() {
+            call.begun = true;
+            out.push(ModelEvent::CallBegins { id: call.id.clone(), name: call.name.clone() });
+            if !call.text.is_empty() {
+                out.push(ModelEvent::CallText { id: call.id.clone(), text: call.text.clone() });
+            }
+        } else if call.begun && !text.is_empty() {
+            out.push(ModelEvent::CallText { id: call.id.clone(), text: text.to_owned() });
+        }
+    }
+
+    /// The calls as they are at the end, in the order in which they began.
+    pub(super) fn finish(self, stop: Stop) -> Vec<ModelEvent> {
+        let cut = matches!(stop, Stop::Length | Stop::Filtered);
+        self.list.into_iter().map(|call| call.finish(cut)).collect()
+    }
+}
+
+impl Growing {
+    fn finish(self, cut: bool) -> ModelEvent {
+        let problem = match arguments_of(&self.text) {
+            _ if self.name.is_empty() => "the call names no tool".to_owned(),
+            _ if self.over => format!("the arguments are longer than {MAX_ARGUMENTS} bytes"),
+            // Cut before the first character of its arguments, a call looks like one without any.
+            _ if cut && self.text.trim().is_empty() => "the answer was cut before the arguments".to_owned(),
+            Err(_) if cut => "the answer was cut in the middle of the arguments".to_owned(),
+            Err(error) => format!("the arguments are not JSON: {error}"),
+            Ok(arguments) => return ModelEvent::Call(Call { id: self.id, name: self.name, arguments }),
+        };
+        let name = (!self.name.is_empty()).then_some(self.name);
+        ModelEvent::BadCall(BadCall { id: self.id, name, text: shown(self.text), problem })
+    }
+}
+
+/// The beginning of a text that may be long.
+fn shown(mut text: String) -> String {
+    if text.len() > MAX_SHOWN {
+        text.truncate(text.floor_char_boundary(MAX_SHOWN));
+        text.push('…');
+    }
+    text
+}
+
+/// Why an answer ended, by the word for it that vendors share, and whether calls were made: several vendors say `stop`
+/// although they called.
+pub(super) fn stop(word: Option<&str>, called: bool) -> Stop {
+    match word {
+        Some("length" | "max_tokens") => Stop::Length,
+        Some("content_filter") => Stop::Filtered,
+        _ if called => Stop::Calls,
+        None | Some("stop" | "eos" | "tool_calls" | "function_call") => Stop::Done,
+        Some(_) => Stop::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toolyard_core::ports::SystemIds;
+
+    use super::*;
+
+    fn calls() -> Calls {
+        Calls::new(Arc::new(SystemIds))
+    }
+
+    fn one(name: Option<&str>, pieces: &[&str], stop: Stop) -> (Vec<ModelEvent>, ModelEvent) {
+        let mut calls = calls();
+        let mut out = Vec::new();
+        let call = calls.open().unwrap();
+        calls.add(call, name, "", &mut out);
+        for piece in pieces {
+            calls.add(call, None, piece, &mut out);
+        }
+        (out, calls.finish(stop).pop().unwrap())
+    }
+
+    fn problem(event: ModelEvent) -> String {
+        match event {
+            ModelEvent::BadCall(bad) => bad.problem,
+            other => panic!("not a bad call: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn pieces_become_a_call_with_its_text_untouched() {
+        let (heard, call) = one(Some("add"), &["{\"a\":1.", "50}"], Stop::Calls);
+        let ModelEvent::Call(call) = call else { panic!("{call:?}") };
+        assert_eq!((call.name.as_str(), call.arguments.get()), ("add", "{\"a\":1.50}"));
+        assert!(matches!(&heard[0], ModelEvent::CallBegins { id, name } if *id == call.id && name == "add"));
+        let texts: Vec<_> =
+            heard[1..].iter().map(|event| matches!(event, ModelEvent::CallText { .. })).collect();
+        assert_eq!(texts, [true, true]);
+    }
+
+    #[test]
+    fn a_name_that_comes_late_is_waited_for_and_a_repeated_one_is_not_doubled() {
+        let mut calls = calls();
+        let mut out = Vec::new();
+        let call = calls.open().unwrap();
+        calls.add(call, None, "{", &mut out);
+        assert!(out.is_empty());
+        calls.add(call, Some("add"), "}", &mut out);
+        calls.add(call, Some("add"), "", &mut out);
+        assert!(matches!(&out[..], [ModelEvent::CallBegins { name, .. }, ModelEvent::CallText { text, .. }]
+            if name == "add" && text == "{}"));
+        assert!(matches!(&calls.finish(Stop::Calls)[..], [ModelEvent::Call(call)] if call.name == "add"));
+    }
+
+    #[test]
+    fn no_arguments_are_an_empty_object_unless_the_answer_was_cut() {
+        let (_, call) = one(Some("now"), &[], Stop::Calls);
+        assert!(matches!(call, ModelEvent::Call(call) if call.arguments.get() == "{}"));
+        assert_eq!(problem(one(Some("now"), &[], Stop::Length).1), "the answer was cut before the arguments");
+        assert_eq!(
+            problem(one(Some("now"), &[" "], Stop::Filtered).1),
+            "the answer was cut before the arguments"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_run_says_why() {
+        assert_eq!(problem(one(None, &["{}"], Stop::Calls).1), "the call names no tool");
+        let cut = problem(one(Some("add"), &["{\"a\":"], Stop::Length).1);
+        assert_eq!(cut, "the answer was cut in the middle of the arguments");
+        assert!(
+            problem(one(Some("add"), &["{\"a\":"], Stop::Calls).1)
+                .starts_with("the arguments are not JSON: ")
+        );
+        let (_, whole) = one(Some("add"), &["{\"a\":1}"], Stop::Length);
+        assert!(matches!(whole, ModelEvent::Call(_)), "it was whole before the cut");
+    }
+
+    #[test]
+    fn arguments_are_bounded() {
+        let fits = format!("\"{}\"", "x".repeat(MAX_ARGUMENTS - 2));
+        assert!(matches!(one(Some("add"), &[&fits], Stop::Calls).1, ModelEvent::Call(_)));
+        let (_, over) = one(Some("add"), &[&fits, " "], Stop::Calls);
+        let ModelEvent::BadCall(bad) = over else { panic!("{over:?}") };
+        assert_eq!(bad.problem, format!("the arguments are longer than {MAX_ARGUMENTS} bytes"));
+        assert!(bad.text.len() <= MAX_SHOWN + '…'.len_utf8());
+    }
+
+    #[test]
+    fn the_number_of_calls_is_bounded() {
+        let mut calls = calls();
+        for _ in 0..MAX_CALLS {
+            calls.open().unwrap();
+        }
+        assert_eq!(calls.open(), Err(TooManyCalls));
+    }
+
+    #[test]
+    fn calls_decide_why_an_answer_ended() {
+        for (word, called, want) in [
+            (Some("stop"), false, Stop::Done),
+            (Some("stop"), true, Stop::Calls),
+            (Some("tool_calls"), true, Stop::Calls),
+            (Some("tool_calls"), false, Stop::Done),
+            (Some("length"), true, Stop::Length),
+            (Some("content_filter"), false, Stop::Filtered),
+            (Some("weather"), false, Stop::Other),
+            (None, false, Stop::Done),
+            (None, true, Stop::Calls),
+        ] {
+            assert_eq!(stop(word, called), want, "{word:?} {called}");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! A request, as such servers read it.
+
+use serde_json::{Value, json, value::RawValue};
+
+use crate::{
+    message::{Assistant, Call, FileData, Message, Part},
+    model::{
+        ModelRequest, ToolChoice, ToolSpec,
+        ids::WireIds,
+        limits::{self, Family},
+    },
+};
+
+/// The body of a request to `model`, which we call `id`.
+pub(super) fn body(id: &str, model: &str, family: Family, request: &ModelRequest) -> Value {
+    let tools = limits::fit_all(family, id, &request.tools).tools;
+    let mut body = json!({ "model": model, "stream": true, "stream_options": { "include_usage": true } });
+    // Tools before messages: what stays the same comes first, and caches work on beginnings.
+    if !tools.is_empty() {
+        body["tools"] = tools.iter().map(tool).collect();
+        match request.choice {
+            ToolChoice::Auto => {}
+            ToolChoice::Required => body["tool_choice"] = "required".into(),
+            ToolChoice::None => body["tool_choice"] = "none".into(),
+        }
+    }
+    body["messages"] = messages(id, request);
+    if let Some(most) = request.max_tokens {
+        // OpenAI's newer models take only the new name, everybody else knows only the old one.
+        let name = if family == Family::OpenAi { "max_completion_tokens" } else { "max_tokens" };
+        body[name] = most.into();
+    }
+    if let Some(temperature) = request.temperature {
+        body["temperature"] = temperature.into();
+    }
+    body
+}
+
+fn tool(tool: &ToolSpec) -> Value {
+    let ToolSpec { name, description, schema } = tool;
+    json!({ "type": "function", "function": { "name": name, "description": description, "parameters": schema } })
+}
+
+fn messages(id: &str, request: &ModelRequest) -> Value {
+    let mut ids = WireIds::default();
+    let mut messages = Vec::new();
+    if let Some(system) = &request.system {
+        messages.push(json!({ "role": "system", "content": system }));
+    }
+    for message in &request.messages {
+        match message {
+            Message::User(parts) => messages.push(json!({ "role": "user", "content": user(parts) })),
+            Message::Assistant(said) => messages.extend(assistant(id, said, &mut ids)),
+            Message::Tools(answers) => messages.extend(answers.iter().map(|answer| {
+                json!({ "role": "tool", "tool_call_id": ids.answer(&answer.id), "content": answer.text })
+            })),
+        }
+    }
+    messages.into()
+}
+
+/// One text as a string, which every server takes; anything else as parts.
+fn user(parts: &[Part]) -> Value {
+    match parts {
+        [Part::Text(text)] => text.as_str().into(),
+        parts => parts.iter().map(part).collect(),
+    }
+}
+
+fn part(part: &Part) -> Value {
+    let (media_type, data) = match part {
+        Part::Text(text) => return json!({ "type": "text", "text": text }),
+        Part::File { media_type, data } => (media_type, data),
+    };
+    let (kind, format) = media_type.split_once('/').unwrap_or((media_type, ""));
+    match (kind, data) {
+        ("image", FileData::Url(url)) => json!({ "type": "image_url", "image_url": { "url": url } }),
+        ("image", FileData::Base64(data)) => {
+            json!({ "type": "image_url", "image_url": { "url": format!("data:{media_type};base64,{data}") } })
+        }
+        ("audio", FileData::Base64(data)) => {
+            let format = if format == "mpeg" { "mp3" } else { format.trim_start_matches("x-") };
+            json!({ "type": "input_audio", "input_audio": { "data": &**data, "format": format } })
+        }
+        (_, FileData::Base64(data)) => {
+            let data = format!("data:{media_type};base64,{data}");
+            json!({ "type": "file", "file": { "filename": format!("file.{format}"), "file_data": data } })
+        }
+        // There is no field for it; a model that can fetch still learns where it is.
+        (_, FileData::Url(url)) => {
+            json!({ "type": "text", "text": format!("[a file of type {media_type} at {url}]") })
+        }
+    }
+}
+
+fn assistant(id: &str, said: &Assistant, ids: &mut WireIds) -> Option<Value> {
+    if said.text.is_empty() && said.calls.is_empty() {
+        return None;
+    }
+    let content = if said.text.is_empty() { Value::Null } else { said.text.as_str().into() };
+    let mut message = json!({ "role": "assistant", "content": content });
+    if !said.calls.is_empty() {
+        message["tool_calls"] = said.calls.iter().map(|made| call(made, ids)).collect();
+    }
+    // Another model's thoughts are not for this one.
+    if let Some(kept) = said.kept.as_deref().filter(|kept| kept["model"] == id) {
+        for key in ["reasoning_content", "reasoning_details"] {
+            if let Some(value) = kept.get(key) {
+                message[key] = value.clone();
+            }
+        }
+    }
+    Some(message)
+}
+
+fn call(call: &Call, ids: &mut WireIds) -> Value {
+    json!({ "id": ids.call(&call.id), "type": "function",
+        "function": { "name": call.name, "arguments": object(&call.arguments) } })
+}
+
+/// Arguments as they were made. Chat templates read them as an object, and fail on anything else.
+fn object(arguments: &RawValue) -> &str {
+    if arguments.get().starts_with('{') { arguments.get() } else { "{}" }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{message::ToolAnswer, model::arguments_of};
+
+    fn spec() -> Arc<ToolSpec> {
+        let schema = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
+        Arc::new(ToolSpec { name: "add".to_owned(), description: "Adds".to_owned(), schema })
+    }
+
+    fn made(id: &str, arguments: &str) -> Call {
+        Call { id: id.to_owned(), name: "add".to_owned(), arguments: arguments_of(arguments).unwrap() }
+    }
+
+    #[test]
+    fn a_whole_conversation_becomes_a_body() {
+        let kept = Some(Arc::new(json!({ "model": "local/m", "reasoning_content": "hm" })));
+        let calls = vec![made("functions.add:0", "{\"a\":1.0}"), made("call_1", "[1]")];
+        let answer = |id: &str, text: &str| ToolAnswer {
+            id: id.to_owned(),
+            name: "add".to_owned(),
+            text: text.to_owned(),
+            is_error: false,
+        };
+        let request = ModelRequest {
+            system: Some("Be brief.".to_owned()),
+            messages: vec![
+                Message::user("hi"),
+                Message::Assistant(Assistant { text: String::new(), calls, kept }),
+                Message::Tools(vec![answer("functions.add:0", "1"), answer("call_1", "bad")]),
+                Message::Assistant(Assistant::default()),
+                Message::Assistant(Assistant { text: "done".to_owned(), ..Assistant::default() }),
+            ],
+            tools: vec![spec()],
+            choice: ToolChoice::Required,
+            max_tokens: Some(9),
+            temperature: Some(0.5),
+        };
+        let sent = body("local/m", "m", Family::Compatible, &request);
+        let safe = sent["messages"][2]["tool_calls"][0]["id"].as_str().unwrap().to_owned();
+        assert!(safe.starts_with("call_") && safe.len() == 29, "{safe}");
+        assert_eq!(
+            sent,
+            json!({
+                "model": "m", "stream": true, "stream_options": { "include_usage": true },
+                "tools": [{ "type": "function", "function": { "name": "add", "description": "Adds",
+                    "parameters": { "type": "object", "properties": { "a": { "type": "integer" } } } } }],
+                "tool_choice": "required",
+                "messages": [
+                    { "role": "system", "content": "Be brief." },
+                    { "role": "user", "content": "hi" },
+                    { "role": "assistant", "content": null, "reasoning_content": "hm", "tool_calls": [
+                        { "id": safe, "type": "function", "function": { "name": "add", "arguments": "{\"a\":1.0}" } },
+                        { "id": "call_1", "type": "function", "function": { "name": "add", "arguments": "{}" } },
+                    ] },
+                    { "role": "tool", "tool_call_id": safe, "content": "1" },
+                    { "role": "tool", "tool_call_id": "call_1", "content": "bad" },
+                    { "role": "assistant", "content": "done" },
+                ],
+                "max_tokens": 9, "temperature": 0.5,
+            })
+        );
+    }
+
+    #[test]
+    fn openai_has_its_own_name_for_the_most_tokens_and_others_thoughts_stay_away() {
+        let kept = Some(Arc::new(json!({ "model": "other/m", "reasoning_content": "hm" })));
+        let said = Assistant { text: "hi".to_owned(), calls: Vec::new(), kept };
+        let request = ModelRequest {
+            messages: vec![Message::Assistant(said)],
+            max_tokens: Some(9),
+            ..ModelRequest::default()
+        };
+        let sent = body("openai/m", "m", Family::OpenAi, &request);
+        assert_eq!(sent["max_completion_tokens"], 9);
+        assert!(sent.get("max_tokens").is_none() && sent.get("tools").is_none());
+        assert!(sent["messages"][0].get("reasoning_content").is_none());
+    }
+
+    #[test]
+    fn files_take_the_form_that_their_type_has() {
+        let file =
+            |media_type: &str, data: FileData| part(&Part::File { media_type: media_type.to_owned(), data });
+        let here = || FileData::Base64("QQ==".into());
+        let there = || FileData::Url("https://x/y".to_owned());
+        assert_eq!(file("image/png", here())["image_url"]["url"], "data:image/png;base64,QQ==");
+        assert_eq!(file("image/png", there())["image_url"]["url"], "https://x/y");
+        assert_eq!(file("audio/mpeg", here())["input_audio"]["format"], "mp3");
+        assert_eq!(file("audio/x-wav", here())["input_audio"]["format"], "wav");
+        assert_eq!(file("application/pdf", here())["file"]["filename"], "file.pdf");
+        assert_eq!(
+            file("application/pdf", there())["text"],
+            "[a file of type application/pdf at https://x/y]"
+        );
+        assert_eq!(user(&[Part::Text("a".into()), Part::Text("b".into())]).as_array().unwrap().len(), 2);
+    }
+}

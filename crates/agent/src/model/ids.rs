@@ -1,0 +1,106 @@
+//! Ids of calls. Each vendor makes its own and takes only some of the others', so ours fit all of them.
+
+use std::collections::{HashMap, HashSet};
+
+use sha2::{Digest as _, Sha256};
+use toolyard_core::ports::Ids;
+
+/// What every vendor takes in a call's id, and how many of it.
+const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+const LENGTH: usize = 24;
+
+/// Longest id that is sent as it is: some deployments refuse more than 40.
+const MAX_ID: usize = 40;
+
+/// A new id: `call_` and 24 letters and digits.
+pub(super) fn fresh(ids: &dyn Ids) -> String {
+    let mut bytes = [0; LENGTH];
+    ids.fill(&mut bytes);
+    spell(&bytes)
+}
+
+fn spell(bytes: &[u8]) -> String {
+    let letters = bytes.iter().map(|byte| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()]));
+    "call_".chars().chain(letters).collect()
+}
+
+/// The ids of a conversation as a vendor gets to see them. They may have been made by anybody, and may even repeat.
+#[derive(Debug, Default)]
+pub(super) struct WireIds {
+    used: HashSet<String>,
+    latest: HashMap<String, String>,
+}
+
+impl WireIds {
+    /// For a call. Calls come in the order of the conversation.
+    pub(super) fn call(&mut self, id: &str) -> String {
+        let mut wire = safe(id);
+        let mut copies = 1_u32;
+        while !self.used.insert(wire.clone()) {
+            copies += 1;
+            wire = digest(&format!("{id}#{copies}"));
+        }
+        self.latest.insert(id.to_owned(), wire.clone());
+        wire
+    }
+
+    /// For the answer to a call: that of the latest call with this id.
+    pub(super) fn answer(&self, id: &str) -> String {
+        self.latest.get(id).cloned().unwrap_or_else(|| safe(id))
+    }
+}
+
+/// The id itself where every vendor takes it, else one that is always made of it in the same way.
+fn safe(id: &str) -> String {
+    let fits = (1..=MAX_ID).contains(&id.len())
+        && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+    if fits { id.to_owned() } else { digest(id) }
+}
+
+fn digest(text: &str) -> String {
+    spell(&Sha256::digest(text.as_bytes())[..LENGTH])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fits(id: &str) -> bool {
+        id.strip_prefix("call_")
+            .is_some_and(|rest| rest.len() == 24 && rest.bytes().all(|b| b.is_ascii_alphanumeric()))
+    }
+
+    #[test]
+    fn new_ids_fit_everybody_and_differ() {
+        let ids = toolyard_core::ports::SystemIds;
+        let (one, two) = (fresh(&ids), fresh(&ids));
+        assert!(fits(&one) && fits(&two), "{one} {two}");
+        assert_ne!(one, two);
+    }
+
+    #[test]
+    fn ids_of_others_are_made_safe_and_stay_together() {
+        let mut wire = WireIds::default();
+        for id in ["functions.x:0", "call#todo__add#0", "", "é", &"x".repeat(MAX_ID + 1)] {
+            let call = wire.call(id);
+            assert!(fits(&call), "{id} became {call}");
+            assert_eq!(wire.answer(id), call);
+        }
+        for id in ["toolu_01A-b", "call_1", &"x".repeat(MAX_ID)] {
+            assert_eq!(wire.call(id), id);
+            assert_eq!(wire.answer(id), id);
+        }
+        assert_eq!(WireIds::default().call("functions.x:0"), WireIds::default().call("functions.x:0"));
+    }
+
+    #[test]
+    fn a_repeated_id_becomes_another_and_answers_belong_to_the_latest() {
+        let mut wire = WireIds::default();
+        let first = wire.call("call_0");
+        assert_eq!(wire.answer("call_0"), first);
+        let second = wire.call("call_0");
+        assert_ne!(first, second);
+        assert_eq!(wire.answer("call_0"), second);
+        assert!(fits(&wire.answer("never:seen")));
+    }
+}

@@ -1,0 +1,84 @@
+//! References inside a schema, written out where they are used. Some vendors refuse them, and some servers lose what
+//! they point to.
+
+use serde_json::{Map, Value, json};
+
+/// Most values that writing out may make. A few lines of references can mean more than fits in memory.
+pub(super) const MAX_VALUES: usize = 20_000;
+
+/// How deep schemas are followed at all.
+const MAX_NESTING: usize = 64;
+
+/// The schema without references. Recursion is cut: the second time around it is any JSON, with a word on it.
+pub(super) fn inline(schema: &Value) -> Result<Value, String> {
+    let mut inliner = Inliner { root: schema, open: Vec::new(), values: 0 };
+    let mut schema = inliner.value(schema, 0)?;
+    if let Value::Object(schema) = &mut schema {
+        for key in ["$defs", "definitions", "$schema", "$id", "$anchor", "$comment"] {
+            schema.shift_remove(key);
+        }
+    }
+    Ok(schema)
+}
+
+struct Inliner<'a> {
+    root: &'a Value,
+    /// The references that are being written out.
+    open: Vec<&'a str>,
+    values: usize,
+}
+
+impl<'a> Inliner<'a> {
+    fn value(&mut self, value: &'a Value, depth: usize) -> Result<Value, String> {
+        self.values += 1;
+        if self.values > MAX_VALUES || depth > MAX_NESTING {
+            return Err("its schema is too large once its references are written out".to_owned());
+        }
+        match value {
+            Value::Object(map) => self.object(map, depth),
+            Value::Array(list) => list.iter().map(|value| self.value(value, depth + 1)).collect(),
+            plain => Ok(plain.clone()),
+        }
+    }
+
+    fn object(&mut self, map: &'a Map<String, Value>, depth: usize) -> Result<Value, String> {
+        let reference = map.get("$ref").and_then(Value::as_str);
+        let mut out = match reference {
+            Some(reference) => self.target(reference, depth)?,
+            None => Map::new(),
+        };
+        for (key, value) in map {
+            // At the top definitions are wanted for now: `properties` may be called so further down.
+            let definitions = depth == 0 && matches!(key.as_str(), "$defs" | "definitions");
+            if (key == "$ref" && reference.is_some()) || definitions {
+                continue;
+            }
+            out.insert(key.clone(), self.value(value, depth + 1)?);
+        }
+        Ok(Value::Object(out))
+    }
+
+    fn target(&mut self, reference: &'a str, depth: usize) -> Result<Map<String, Value>, String> {
+        let words = |text: String| Map::from_iter([("description".to_owned(), json!(text))]);
+        let Some(target) = self.find(reference) else {
+            return Ok(words(format!("(as in {reference})")));
+        };
+        if self.open.contains(&reference) {
+            let name = reference.rsplit('/').next().unwrap_or_default();
+            return Ok(words(format!("(again {name}, as above)")));
+        }
+        self.open.push(reference);
+        let written = self.value(target, depth + 1);
+        self.open.pop();
+        match written? {
+            Value::Object(map) => Ok(map),
+            _ => Ok(Map::new()),
+        }
+    }
+
+    fn find(&self, reference: &str) -> Option<&'a Value> {
+        let pointer = reference.strip_prefix('#')?;
+        // Percent signs and anchors do not occur in what generators make; they count as not found.
+        self.root.pointer(pointer)
+    }
+}

@@ -1,0 +1,220 @@
+//! What vendors do not take of a tool, in one place. One tool that a vendor refuses fails the whole request, so tools are
+//! made to fit: what cannot be sent as schema is said in words, and what cannot be sent at all is left out.
+//!
+//! Pure functions. Fitting what fits changes nothing but order, so it may be done twice.
+
+mod inline;
+mod root;
+mod shape;
+mod words;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::ToolSpec;
+
+/// Who will read the tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// OpenAI itself, without strict mode.
+    OpenAi,
+    /// Whoever speaks as OpenAI does: llama-server, Ollama, vLLM, OpenRouter.
+    Compatible,
+    /// Anthropic.
+    Anthropic,
+    /// Gemini.
+    Gemini,
+}
+
+/// Deepest nesting of a schema. What is deeper is said to be any JSON.
+pub const MAX_DEPTH: usize = 12;
+
+/// Longest schema, in bytes.
+pub const MAX_SCHEMA: usize = 64 * 1024;
+
+/// Longest description of a tool, in bytes. OpenAI refused more than 1,024 characters until 2025 and takes more since.
+pub const MAX_DESCRIPTION: usize = 16 * 1024;
+
+/// What a family takes.
+struct Limits {
+    /// Most tools in a request.
+    tools: usize,
+    /// Longest name of a tool.
+    name: usize,
+    /// Whether a name has to begin with a letter or `_`.
+    letter_first: bool,
+    /// Characters in the names of properties beside letters and digits, and how many in all; None for any.
+    property: Option<(&'static str, usize)>,
+    /// What must not stand at the top.
+    not_at_root: &'static [&'static str],
+    keywords: Keywords,
+}
+
+/// Which keywords of JSON Schema a family takes.
+enum Keywords {
+    All,
+    /// All but these.
+    Without(&'static [&'static str]),
+    /// Only these.
+    Only(&'static [&'static str]),
+}
+
+impl Keywords {
+    fn take(&self, keyword: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Without(list) => !list.contains(&keyword),
+            Self::Only(list) => list.contains(&keyword),
+        }
+    }
+}
+
+impl Family {
+    const fn limits(self) -> Limits {
+        match self {
+            // "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level"
+            Self::OpenAi => Limits {
+                tools: 128,
+                name: 64,
+                letter_first: false,
+                property: None,
+                not_at_root: &["oneOf", "anyOf", "allOf", "enum", "not"],
+                keywords: Keywords::All,
+            },
+            // llama.cpp makes a grammar of the schema: it fails on a pattern without both anchors and on what it does not
+            // know. OpenRouter and others hand on to OpenAI, so its rules hold as well.
+            Self::Compatible => Limits {
+                tools: 128,
+                name: 64,
+                letter_first: false,
+                property: None,
+                not_at_root: &["oneOf", "anyOf", "allOf", "enum", "not"],
+                keywords: Keywords::Without(&[
+                    "pattern",
+                    "not",
+                    "if",
+                    "then",
+                    "else",
+                    "dependentSchemas",
+                    "dependentRequired",
+                    "dependencies",
+                    "patternProperties",
+                    "propertyNames",
+                    "contains",
+                ]),
+            },
+            // "input_schema does not support oneOf, allOf, or anyOf at the top level"; "property keys should match
+            // '^[a-zA-Z0-9_.-]{1,64}$'". The most tools are not documented; this is what others were seen to use.
+            Self::Anthropic => Limits {
+                tools: 256,
+                name: 128,
+                letter_first: false,
+                property: Some(("_.-", 64)),
+                not_at_root: &["oneOf", "anyOf", "allOf"],
+                keywords: Keywords::All,
+            },
+            // What both of its fields take: the older one, a part of OpenAPI, and `parametersJsonSchema`.
+            Self::Gemini => Limits {
+                tools: 128,
+                name: 64,
+                letter_first: true,
+                property: None,
+                not_at_root: &["anyOf", "enum"],
+                keywords: Keywords::Only(&[
+                    "type",
+                    "format",
+                    "title",
+                    "description",
+                    "enum",
+                    "items",
+                    "minItems",
+                    "maxItems",
+                    "minimum",
+                    "maximum",
+                    "anyOf",
+                    "properties",
+                    "required",
+                ]),
+            },
+        }
+    }
+}
+
+/// What became of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fit {
+    /// It can be sent so; and what is now said in words, each with where.
+    Sent(ToolSpec, Vec<String>),
+    /// It cannot be sent, and why.
+    LeftOut(String),
+}
+
+/// Makes a tool fit.
+pub fn fit(family: Family, tool: &ToolSpec) -> Fit {
+    let limits = family.limits();
+    if let Some(why) = bad_name(&limits, &tool.name) {
+        return Fit::LeftOut(why);
+    }
+    let mut moved = Vec::new();
+    let schema = inline::inline(&tool.schema)
+        .and_then(|schema| root::root(&limits, schema, &mut moved))
+        .and_then(|(schema, said)| Ok((shape::shape(family, &limits, schema, &mut moved)?, said)));
+    let (schema, mut said) = match schema {
+        Ok(fitted) => fitted,
+        Err(why) => return Fit::LeftOut(why),
+    };
+    let (schema, at_root) = shape::take_words(schema);
+    said.extend(at_root);
+    if let Some(why) = too_long(&schema) {
+        return Fit::LeftOut(why);
+    }
+    let description = words::append(&tool.description, &said, MAX_DESCRIPTION);
+    Fit::Sent(ToolSpec { name: tool.name.clone(), description, schema }, moved)
+}
+
+fn bad_name(limits: &Limits, name: &str) -> Option<String> {
+    let fits = (1..=limits.name).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+        && !(limits.letter_first && name.starts_with(|c: char| !c.is_ascii_alphabetic() && c != '_'));
+    let first = if limits.letter_first { ", a letter or _ first" } else { "" };
+    (!fits).then(|| format!("its name must be 1 to {} letters, digits, _ or -{first}", limits.name))
+}
+
+fn too_long(schema: &Value) -> Option<String> {
+    let bytes = schema.to_string().len();
+    (bytes > MAX_SCHEMA).then(|| format!("its schema has {bytes} bytes, more than {MAX_SCHEMA}"))
+}
+
+/// Tools that fit, and those that do not.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Fitted {
+    /// To be sent.
+    pub tools: Vec<ToolSpec>,
+    /// Left out: the name, and why.
+    pub left_out: Vec<(String, String)>,
+}
+
+/// Makes tools fit, as many as the family takes. What is left out is in the log, in one line.
+pub fn fit_all(family: Family, model: &str, tools: &[Arc<ToolSpec>]) -> Fitted {
+    let most = family.limits().tools;
+    let mut fitted = Fitted::default();
+    for tool in tools {
+        let why = match fit(family, tool) {
+            Fit::Sent(tool, _) if fitted.tools.len() < most => {
+                fitted.tools.push(tool);
+                continue;
+            }
+            Fit::Sent(..) => format!("there are more than {most} tools"),
+            Fit::LeftOut(why) => why,
+        };
+        fitted.left_out.push((tool.name.clone(), why));
+    }
+    if !fitted.left_out.is_empty() {
+        tracing::warn!(model, left_out = ?fitted.left_out, "{model} does not get {} tools", fitted.left_out.len());
+    }
+    fitted
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,279 @@
+//! The inside of a schema: old spellings become new ones, and what a family does not take becomes words.
+
+use serde_json::{Map, Value, json};
+
+use super::{Family, Keywords, Limits, MAX_DEPTH, words};
+
+/// Where the words for the top wait to be taken: they belong into the tool's description, which models read first.
+const AT_ROOT: &str = "description";
+
+/// The schema as the family takes it.
+pub(super) fn shape(
+    family: Family,
+    limits: &Limits,
+    schema: Map<String, Value>,
+    moved: &mut Vec<String>,
+) -> Result<Value, String> {
+    let mut shaper = Shaper { family, limits, moved };
+    shaper.object(schema, "", 0).map(Value::Object)
+}
+
+/// The schema without the words at its top, and these.
+pub(super) fn take_words(mut schema: Value) -> (Value, Option<String>) {
+    let said = schema.as_object_mut().and_then(|schema| schema.shift_remove(AT_ROOT));
+    let said = said.and_then(|said| said.as_str().map(str::to_owned));
+    (schema, said.filter(|said| !said.is_empty()))
+}
+
+struct Shaper<'a> {
+    family: Family,
+    limits: &'a Limits,
+    moved: &'a mut Vec<String>,
+}
+
+impl Shaper<'_> {
+    /// A schema inside a schema; None for one that nothing fits.
+    fn inner(&mut self, schema: Value, at: &str, depth: usize) -> Result<Option<Value>, String> {
+        Ok(match schema {
+            Value::Bool(false) => None,
+            Value::Object(schema) if depth >= MAX_DEPTH && !schema.is_empty() => {
+                self.moved.push(format!("{at}: deeper than {MAX_DEPTH}"));
+                Some(
+                    json!({ "description": words::append("", &[words_of_deep(&schema)], super::MAX_DESCRIPTION) }),
+                )
+            }
+            Value::Object(schema) => Some(Value::Object(self.object(schema, at, depth)?)),
+            // `true`, or nonsense: any JSON.
+            _ => Some(json!({})),
+        })
+    }
+
+    fn object(
+        &mut self,
+        schema: Map<String, Value>,
+        at: &str,
+        depth: usize,
+    ) -> Result<Map<String, Value>, String> {
+        let schema = self.respell(schema);
+        let mut said = Vec::new();
+        let mut out = Map::new();
+        let mut description = String::new();
+        for (keyword, value) in schema {
+            if keyword == "description" {
+                description = value.as_str().unwrap_or_default().to_owned();
+            } else if !self.takes(&keyword, &value) {
+                if let Some(words) = words::say(&keyword, &value) {
+                    self.moved.push(format!("{}: {words}", if at.is_empty() { "the arguments" } else { at }));
+                    said.push(words);
+                }
+            } else if let Some(value) = self.keyword(&keyword, value, at, depth)? {
+                out.insert(keyword, value);
+            }
+        }
+        self.lists(&mut out);
+        self.needed(&mut out, at)?;
+        let description = words::append(&description, &said, super::MAX_DESCRIPTION);
+        if !description.is_empty() {
+            out.insert("description".to_owned(), description.into());
+        }
+        Ok(out)
+    }
+
+    fn takes(&self, keyword: &str, value: &Value) -> bool {
+        let gemini = self.family == Family::Gemini;
+        self.limits.keywords.take(keyword)
+            && match (keyword, value) {
+                // Only texts, and none of them empty.
+                ("enum", Value::Array(values)) if gemini => {
+                    values.iter().all(|value| value.as_str().is_some_and(|text| !text.is_empty()))
+                }
+                ("format", Value::String(format)) if gemini => format == "date-time",
+                ("enum" | "anyOf" | "oneOf" | "allOf" | "required", value) => value.is_array(),
+                _ => true,
+            }
+    }
+
+    /// A keyword's value, with the schemas in it shaped as well.
+    fn keyword(
+        &mut self,
+        keyword: &str,
+        value: Value,
+        at: &str,
+        depth: usize,
+    ) -> Result<Option<Value>, String> {
+        match (keyword, value) {
+            ("properties" | "patternProperties" | "dependentSchemas", Value::Object(map)) => {
+                let mut out = Map::new();
+                for (name, schema) in map {
+                    let at = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
+                    if let Some(schema) = self.inner(schema, &at, depth + 1)? {
+                        out.insert(name, schema);
+                    }
+                }
+                Ok(Some(Value::Object(out)))
+            }
+            ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(list)) => {
+                let mut out = Vec::new();
+                for schema in list {
+                    out.extend(self.inner(schema, at, depth + 1)?);
+                }
+                Ok((!out.is_empty()).then_some(Value::Array(out)))
+            }
+            ("items" | "not" | "contains" | "propertyNames" | "if" | "then" | "else", schema) => {
+                let at = if keyword == "items" { format!("{at}[]") } else { at.to_owned() };
+                self.inner(schema, &at, depth + 1)
+            }
+            ("additionalProperties", schema @ Value::Object(_)) => self.inner(schema, at, depth + 1),
+            (_, value) => Ok(Some(value)),
+        }
+    }
+
+    /// Old and lax spellings in those of today, which all vendors read.
+    fn respell(&self, mut schema: Map<String, Value>) -> Map<String, Value> {
+        for (exclusive, plain) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
+            // Draft 4 has a flag here.
+            match schema.get(exclusive) {
+                Some(Value::Bool(true)) => match schema.shift_remove(plain) {
+                    Some(bound) => drop(schema.insert(exclusive.to_owned(), bound)),
+                    None => drop(schema.shift_remove(exclusive)),
+                },
+                Some(Value::Bool(false)) => drop(schema.shift_remove(exclusive)),
+                _ => {}
+            }
+        }
+        if !schema.get("required").is_none_or(Value::is_array) {
+            schema.shift_remove("required");
+        }
+        if let Some(Value::Array(tuple)) = schema.get_mut("items") {
+            let tuple = std::mem::take(tuple);
+            schema.shift_remove("items");
+            schema.insert("prefixItems".to_owned(), tuple.into());
+        }
+        if self.only() {
+            self.respell_for_few(&mut schema);
+        }
+        self.types(&mut schema);
+        schema
+    }
+
+    fn only(&self) -> bool {
+        matches!(self.limits.keywords, Keywords::Only(_))
+    }
+
+    /// For a family that takes few keywords: others that mean nearly the same.
+    fn respell_for_few(&self, schema: &mut Map<String, Value>) {
+        if let Some(forms) = schema.shift_remove("oneOf") {
+            schema.entry("anyOf").or_insert(forms);
+        }
+        if schema.get("const").is_some_and(|value| value.as_str().is_some_and(|text| !text.is_empty()))
+            && let Some(value) = schema.shift_remove("const")
+        {
+            schema.insert("enum".to_owned(), json!([value]));
+            schema.entry("type").or_insert_with(|| "string".into());
+        }
+        // One form is what generators make of a reference with a description beside it.
+        if let Some(Value::Array(forms)) = schema.get("allOf")
+            && let [Value::Object(form)] = &forms[..]
+        {
+            let form = form.clone();
+            schema.shift_remove("allOf");
+            for (keyword, value) in form {
+                schema.entry(keyword).or_insert(value);
+            }
+        }
+    }
+
+    /// Types that exist; and one at a time where a list of them is not taken.
+    fn types(&self, schema: &mut Map<String, Value>) {
+        const TYPES: &[&str] = &["string", "number", "integer", "boolean", "object", "array", "null"];
+        let known = |kind: &Value| kind.as_str().is_some_and(|kind| TYPES.contains(&kind));
+        match schema.get_mut("type") {
+            Some(Value::Array(kinds)) => {
+                kinds.retain(known);
+                let kinds = kinds.clone();
+                match &kinds[..] {
+                    [] => drop(schema.shift_remove("type")),
+                    [kind] => drop(schema.insert("type".to_owned(), kind.clone())),
+                    _ if self.only() => one_type(schema, &kinds),
+                    _ => {}
+                }
+            }
+            Some(kind) if !known(kind) => drop(schema.shift_remove("type")),
+            _ => {}
+        }
+    }
+
+    /// Lists say what they hold: some vendors refuse them otherwise.
+    fn lists(&self, schema: &mut Map<String, Value>) {
+        let list = match schema.get("type") {
+            Some(Value::String(kind)) => kind == "array",
+            Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "array"),
+            _ => false,
+        };
+        if list && !schema.contains_key("items") {
+            schema.insert("items".to_owned(), json!({}));
+        }
+    }
+
+    /// Names of properties that are taken, and required ones that exist.
+    fn needed(&mut self, schema: &mut Map<String, Value>, at: &str) -> Result<(), String> {
+        let needs: Vec<String> = match schema.get("required") {
+            Some(Value::Array(names)) => {
+                names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let Some(Value::Object(properties)) = schema.get_mut("properties") else {
+            if self.only() {
+                schema.shift_remove("required");
+            }
+            return Ok(());
+        };
+        if let Some((extra, most)) = self.limits.property {
+            let fits = |name: &str| {
+                (1..=most).contains(&name.len())
+                    && name.chars().all(|c| c.is_ascii_alphanumeric() || extra.contains(c))
+            };
+            let bad: Vec<_> = properties.keys().filter(|name| !fits(name)).cloned().collect();
+            for name in bad {
+                if needs.contains(&name) {
+                    return Err(format!("it needs the property {name:?}, a name that is not taken"));
+                }
+                properties.shift_remove(&name);
+                self.moved.push(format!(
+                    "{}: no property {name:?}",
+                    if at.is_empty() { "the arguments" } else { at }
+                ));
+            }
+        }
+        if self.only() {
+            let known: Vec<_> = needs.into_iter().filter(|name| properties.contains_key(name)).collect();
+            match known.is_empty() {
+                true => drop(schema.shift_remove("required")),
+                false => drop(schema.insert("required".to_owned(), known.into())),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The one type of several that is not null, with a word on null; or a choice between them.
+fn one_type(schema: &mut Map<String, Value>, kinds: &[Value]) {
+    let real: Vec<_> = kinds.iter().filter(|kind| *kind != "null").cloned().collect();
+    match &real[..] {
+        [kind] => {
+            schema.insert("type".to_owned(), kind.clone());
+            schema.insert("nullable".to_owned(), true.into());
+        }
+        _ => {
+            schema.shift_remove("type");
+            let forms: Vec<_> = real.iter().map(|kind| json!({ "type": kind })).collect();
+            schema.entry("anyOf").or_insert_with(|| forms.into());
+        }
+    }
+}
+
+fn words_of_deep(schema: &Map<String, Value>) -> String {
+    let kind = schema.get("type").and_then(Value::as_str).unwrap_or("any JSON");
+    format!("{kind}, not described further")
+}

@@ -1,0 +1,410 @@
+use serde_json::json;
+
+use super::*;
+
+const FAMILIES: [Family; 4] = [Family::OpenAi, Family::Compatible, Family::Anthropic, Family::Gemini];
+
+fn spec(schema: Value) -> ToolSpec {
+    ToolSpec { name: "add".to_owned(), description: "Adds.".to_owned(), schema }
+}
+
+fn sent(family: Family, schema: Value) -> (ToolSpec, Vec<String>) {
+    match fit(family, &spec(schema.clone())) {
+        Fit::Sent(tool, moved) => (tool, moved),
+        Fit::LeftOut(why) => panic!("{family:?} left {schema} out: {why}"),
+    }
+}
+
+/// One property, as it is sent.
+fn property(family: Family, schema: Value) -> Value {
+    let (tool, _) = sent(family, json!({ "type": "object", "properties": { "p": schema } }));
+    tool.schema["properties"]["p"].clone()
+}
+
+fn left_out(family: Family, schema: Value) -> String {
+    match fit(family, &spec(schema)) {
+        Fit::LeftOut(why) => why,
+        Fit::Sent(tool, _) => panic!("{family:?} takes {}", tool.schema),
+    }
+}
+
+#[test]
+fn what_everybody_takes_stays_as_it_is() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "text": { "type": "string", "description": "What to add" },
+            "tags": { "type": "array", "items": { "type": "string", "enum": ["a", "b"] }, "maxItems": 5 },
+            "n": { "type": "integer", "minimum": 1, "maximum": 9 },
+            "type": { "type": "string" },
+            "either": { "anyOf": [{ "type": "string" }, { "type": "integer" }] },
+        },
+        "required": ["text"],
+    });
+    for family in FAMILIES {
+        assert_eq!(sent(family, schema.clone()), (spec(schema.clone()), vec![]), "{family:?}");
+    }
+}
+
+#[test]
+fn names_must_fit() {
+    for (family, name, fits) in [
+        (Family::OpenAi, "x".repeat(64), true),
+        (Family::OpenAi, "x".repeat(65), false),
+        (Family::Anthropic, "x".repeat(128), true),
+        (Family::Anthropic, "x".repeat(129), false),
+        (Family::Gemini, "x".repeat(64), true),
+        (Family::Gemini, "x".repeat(65), false),
+        (Family::Gemini, "1st".to_owned(), false),
+        (Family::Gemini, "_1st".to_owned(), true),
+        (Family::OpenAi, "1st".to_owned(), true),
+        (Family::OpenAi, "a.b".to_owned(), false),
+        (Family::Compatible, "a b".to_owned(), false),
+        (Family::Compatible, String::new(), false),
+    ] {
+        let tool = ToolSpec { name: name.clone(), ..spec(json!({})) };
+        assert_eq!(matches!(fit(family, &tool), Fit::Sent(..)), fits, "{family:?} {name}");
+    }
+}
+
+#[test]
+fn the_top_becomes_an_object_or_the_tool_is_left_out() {
+    let empty = json!({ "type": "object", "properties": {} });
+    for family in FAMILIES {
+        for schema in [
+            json!({}),
+            json!(true),
+            json!(null),
+            json!({ "type": ["object", "null"] }),
+            json!({ "$schema": "x" }),
+        ] {
+            assert_eq!(sent(family, schema.clone()).0.schema, empty, "{family:?} {schema}");
+        }
+        assert_eq!(left_out(family, json!({ "type": "array" })), "its arguments are not an object");
+        assert_eq!(left_out(family, json!("text")), "its schema is not an object");
+        assert_eq!(left_out(family, json!(false)), "its schema is not an object");
+    }
+}
+
+#[test]
+fn a_choice_at_the_top_is_said_in_words() {
+    let schema = |keyword: &str| {
+        json!({
+            "type": "object",
+            "properties": { "id": { "type": "string" } },
+            "required": ["id"],
+            keyword: [
+                { "properties": { "route": { "type": "string" } }, "required": ["id", "route"] },
+                { "properties": { "file": { "type": "string" }, "line": { "type": "integer" } }, "required": ["file", "line"] },
+            ],
+        })
+    };
+    let merged = json!({
+        "type": "object",
+        "properties": { "id": { "type": "string" }, "route": { "type": "string" }, "file": { "type": "string" },
+            "line": { "type": "integer" } },
+        "required": ["id"],
+    });
+    for family in FAMILIES {
+        for (keyword, words) in [
+            ("anyOf", "Adds. (give at least one of: route, or file and line)"),
+            ("oneOf", "Adds. (give exactly one of: route, or file and line)"),
+        ] {
+            let (tool, moved) = sent(family, schema(keyword));
+            assert_eq!((&tool.schema, tool.description.as_str()), (&merged, words), "{family:?}");
+            assert_eq!(moved, [format!("{keyword} at the top")]);
+        }
+        let (tool, _) = sent(family, schema("allOf"));
+        assert_eq!(tool.schema["required"], json!(["id", "route", "file", "line"]), "{family:?}");
+        assert_eq!(tool.description, "Adds.");
+    }
+    let (tool, _) = sent(Family::OpenAi, json!({ "enum": [{ "a": 1 }], "not": { "required": ["b"] } }));
+    assert_eq!(tool.description, "Adds. (one of {\"a\":1}; must not be {\"required\":[\"b\"]})");
+}
+
+#[test]
+fn what_gemini_does_not_take_is_said_in_words() {
+    for (schema, want) in [
+        (
+            json!({ "type": "string", "pattern": "^a+$", "description": "D" }),
+            json!({ "type": "string", "description": "D (must match ^a+$)" }),
+        ),
+        (
+            json!({ "type": "string", "minLength": 1, "maxLength": 5 }),
+            json!({ "type": "string", "description": "(at least 1 characters; at most 5 characters)" }),
+        ),
+        (
+            json!({ "type": "string", "format": "uuid" }),
+            json!({ "type": "string", "description": "(in the format uuid)" }),
+        ),
+        (
+            json!({ "type": "string", "format": "date-time" }),
+            json!({ "type": "string", "format": "date-time" }),
+        ),
+        (
+            json!({ "type": "integer", "exclusiveMinimum": 0 }),
+            json!({ "type": "integer", "description": "(more than 0)" }),
+        ),
+        (
+            json!({ "type": "integer", "minimum": 0, "exclusiveMinimum": true }),
+            json!({ "type": "integer", "description": "(more than 0)" }),
+        ),
+        (
+            json!({ "type": "integer", "multipleOf": 5, "default": 10 }),
+            json!({ "type": "integer", "description": "(a multiple of 5; 10 if not given)" }),
+        ),
+        (json!({ "const": "a" }), json!({ "enum": ["a"], "type": "string" })),
+        (json!({ "const": 1 }), json!({ "description": "(must be 1)" })),
+        (
+            json!({ "type": "integer", "enum": [1, 2] }),
+            json!({ "type": "integer", "description": "(one of 1, 2)" }),
+        ),
+        (
+            json!({ "type": "string", "enum": ["", "a"] }),
+            json!({ "type": "string", "description": "(one of \"\", \"a\")" }),
+        ),
+        (
+            json!({ "oneOf": [{ "type": "string" }, { "type": "null" }] }),
+            json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] }),
+        ),
+        (json!({ "type": ["string", "null"] }), json!({ "type": "string", "description": "(may be null)" })),
+        (
+            json!({ "type": ["string", "integer"] }),
+            json!({ "anyOf": [{ "type": "string" }, { "type": "integer" }] }),
+        ),
+        (
+            json!({ "type": "array", "uniqueItems": true, "items": true }),
+            json!({ "type": "array", "items": {}, "description": "(no item twice)" }),
+        ),
+        (
+            json!({ "type": "object", "additionalProperties": false }),
+            json!({ "type": "object", "description": "(no other properties)" }),
+        ),
+        (
+            json!({ "type": "object", "properties": { "a": {} }, "required": ["a", "b"] }),
+            json!({ "type": "object", "properties": { "a": {} }, "required": ["a"] }),
+        ),
+        (
+            json!({ "allOf": [{ "type": "string", "title": "T" }], "description": "D" }),
+            json!({ "type": "string", "title": "T", "description": "D" }),
+        ),
+        (
+            json!({ "type": "string", "x-order": 1, "$comment": "c", "readOnly": true }),
+            json!({ "type": "string" }),
+        ),
+        (
+            json!({ "type": "string", "examples": ["tea", "coffee"] }),
+            json!({ "type": "string", "description": "(for example \"tea\")" }),
+        ),
+    ] {
+        assert_eq!(property(Family::Gemini, schema.clone()), want, "{schema}");
+    }
+    let (_, moved) = sent(
+        Family::Gemini,
+        json!({ "properties": { "a": { "items": { "pattern": "x" }, "type": "array" } }, "additionalProperties": false }),
+    );
+    assert_eq!(moved, ["a[]: must match x", "the arguments: no other properties"]);
+}
+
+#[test]
+fn a_property_may_be_named_like_a_keyword() {
+    let schema = json!({ "type": "object", "properties": {
+        "pattern": { "type": "string" }, "$ref": { "type": "string" }, "definitions": { "type": "string" },
+        "description": { "type": "string" }, "required": { "type": "boolean" } }, "required": ["pattern"] });
+    for family in FAMILIES {
+        let (tool, moved) = sent(family, schema.clone());
+        let names: Vec<_> = tool.schema["properties"].as_object().unwrap().keys().collect();
+        // A dollar sign is none of Anthropic's letters.
+        let want: &[&str] = match family {
+            Family::Anthropic => &["pattern", "definitions", "description", "required"],
+            _ => &["pattern", "$ref", "definitions", "description", "required"],
+        };
+        assert_eq!(names, want, "{family:?}");
+        assert_eq!(moved.len(), usize::from(family == Family::Anthropic));
+    }
+}
+
+#[test]
+fn lax_and_old_spellings_become_those_of_today_for_all() {
+    for family in [Family::OpenAi, Family::Compatible, Family::Anthropic] {
+        for (schema, want) in [
+            (json!({ "type": "array" }), json!({ "type": "array", "items": {} })),
+            (json!({ "type": "any" }), json!({})),
+            (
+                json!({ "type": "integer", "minimum": 3, "exclusiveMinimum": true }),
+                json!({ "type": "integer", "exclusiveMinimum": 3 }),
+            ),
+            (
+                json!({ "type": "integer", "maximum": 3, "exclusiveMaximum": false }),
+                json!({ "type": "integer", "maximum": 3 }),
+            ),
+            (json!({ "type": "string", "required": true }), json!({ "type": "string" })),
+            (
+                json!({ "type": "array", "items": [{ "type": "string" }] }),
+                json!({ "type": "array", "prefixItems": [{ "type": "string" }], "items": {} }),
+            ),
+            (json!(true), json!({})),
+        ] {
+            assert_eq!(property(family, schema.clone()), want, "{family:?} {schema}");
+        }
+        assert_eq!(property(family, json!(false)), Value::Null, "{family:?}");
+    }
+}
+
+#[test]
+fn grammars_get_no_patterns() {
+    let (tool, _) = sent(
+        Family::Compatible,
+        json!({ "properties": { "a": { "type": "string", "pattern": "a+", "not": { "const": "aa" } } } }),
+    );
+    assert_eq!(
+        tool.schema["properties"]["a"],
+        json!({ "type": "string", "description": "(must match a+; must not be {\"const\":\"aa\"})" })
+    );
+    assert_eq!(
+        property(Family::OpenAi, json!({ "type": "string", "pattern": "a+" })),
+        json!({ "type": "string", "pattern": "a+" })
+    );
+}
+
+#[test]
+fn anthropic_takes_some_names_of_properties_only() {
+    let schema = |required: Value| json!({ "type": "object", "properties": { "a b": {}, "ok.1-2_": {}, "x".repeat(65): {} }, "required": required });
+    let (tool, moved) = sent(Family::Anthropic, schema(json!([])));
+    assert_eq!(tool.schema["properties"], json!({ "ok.1-2_": {} }));
+    assert_eq!(moved.len(), 2);
+    let why = left_out(Family::Anthropic, schema(json!(["a b"])));
+    assert_eq!(why, "it needs the property \"a b\", a name that is not taken");
+    assert_eq!(sent(Family::OpenAi, schema(json!(["a b"]))).1, Vec::<String>::new());
+}
+
+#[test]
+fn references_are_written_out_and_recursion_is_cut() {
+    let schema = json!({
+        "$ref": "#/$defs/Args",
+        "$defs": {
+            "Args": { "type": "object", "properties": {
+                "when": { "$ref": "#/$defs/Time", "description": "When" },
+                "tree": { "$ref": "#/$defs/Node" },
+                "far": { "$ref": "https://host/schema.json" },
+                "lost": { "$ref": "#/$defs/Nowhere" },
+            } },
+            "Time": { "type": "string", "description": "A time" },
+            "Node": { "type": "object", "properties": { "children": { "type": "array", "items": { "$ref": "#/$defs/Node" } } } },
+        },
+    });
+    for family in FAMILIES {
+        let properties = sent(family, schema.clone()).0.schema["properties"].clone();
+        assert_eq!(properties["when"], json!({ "type": "string", "description": "When" }), "{family:?}");
+        assert_eq!(
+            properties["tree"]["properties"]["children"],
+            json!({ "type": "array", "items": { "description": "(again Node, as above)" } })
+        );
+        assert_eq!(properties["far"], json!({ "description": "(as in https://host/schema.json)" }));
+        assert_eq!(properties["lost"], json!({ "description": "(as in #/$defs/Nowhere)" }));
+        assert!(!properties.to_string().contains("$ref"));
+    }
+}
+
+#[test]
+fn references_that_grow_without_end_leave_the_tool_out() {
+    let mut definitions = serde_json::Map::new();
+    for at in 0..40 {
+        let next = json!({ "$ref": format!("#/$defs/d{}", at + 1) });
+        definitions.insert(format!("d{at}"), json!({ "properties": { "a": next, "b": next } }));
+    }
+    let schema =
+        json!({ "type": "object", "properties": { "p": { "$ref": "#/$defs/d0" } }, "$defs": definitions });
+    assert_eq!(
+        left_out(Family::OpenAi, schema),
+        "its schema is too large once its references are written out"
+    );
+    let itself = json!({ "$ref": "#" });
+    assert_eq!(sent(Family::OpenAi, itself).0.schema, json!({ "type": "object", "properties": {} }));
+}
+
+#[test]
+fn size_and_depth_are_bounded() {
+    let long =
+        |bytes: usize| json!({ "properties": { "p": { "type": "string", "title": "x".repeat(bytes) } } });
+    assert!(left_out(Family::OpenAi, long(MAX_SCHEMA)).starts_with("its schema has "));
+    sent(Family::OpenAi, long(MAX_SCHEMA - 200));
+
+    let deep = |depth: usize| {
+        (0..depth).fold(
+            json!({ "type": "string" }),
+            |inner, _| json!({ "type": "object", "properties": { "p": inner } }),
+        )
+    };
+    for family in FAMILIES {
+        let (fits, moved) = sent(family, deep(MAX_DEPTH - 1));
+        assert_eq!((fits.schema, moved), (deep(MAX_DEPTH - 1), vec![]));
+        let (cut, moved) = sent(family, deep(MAX_DEPTH));
+        assert!(cut.schema.to_string().contains("(string, not described further)"), "{}", cut.schema);
+        assert_eq!(moved.len(), 1);
+    }
+    assert!(matches!(fit(Family::OpenAi, &spec(deep(200))), Fit::LeftOut(_)));
+
+    let tool = ToolSpec { description: "é".repeat(MAX_DESCRIPTION), ..spec(json!({})) };
+    let Fit::Sent(tool, _) = fit(Family::OpenAi, &tool) else { panic!() };
+    assert!(tool.description.len() <= MAX_DESCRIPTION);
+}
+
+#[test]
+fn the_number_of_tools_is_bounded_and_what_is_left_out_is_told() {
+    let tool = |name: String| Arc::new(ToolSpec { name, ..spec(json!({})) });
+    let mut tools: Vec<_> = (0..130).map(|at| tool(format!("t{at}"))).collect();
+    tools[5] = tool("a.b".to_owned());
+    for (family, most) in
+        [(Family::OpenAi, 128), (Family::Compatible, 128), (Family::Gemini, 128), (Family::Anthropic, 129)]
+    {
+        let fitted = fit_all(family, "m", &tools);
+        assert_eq!((fitted.tools.len(), fitted.left_out.len()), (most, 130 - most), "{family:?}");
+        assert_eq!(fitted.left_out[0].0, "a.b");
+    }
+    let fitted = fit_all(Family::OpenAi, "m", &tools);
+    assert_eq!(fitted.left_out[1], ("t129".to_owned(), "there are more than 128 tools".to_owned()));
+    let many: Vec<_> = (0..257).map(|at| tool(format!("t{at}"))).collect();
+    assert_eq!(fit_all(Family::Anthropic, "m", &many).tools.len(), 256);
+}
+
+#[test]
+fn fitting_twice_is_fitting_once() {
+    let schema = json!({
+        "description": "All of it",
+        "oneOf": [{ "required": ["a"] }, { "required": ["b"] }],
+        "properties": {
+            "a": { "type": ["string", "null"], "pattern": "x", "format": "uuid" },
+            "b": { "$ref": "#/$defs/B" },
+            "c": { "type": "array", "items": [{ "const": 1 }, { "type": "any" }] },
+        },
+        "additionalProperties": { "type": "string" },
+        "$defs": { "B": { "type": "object", "properties": { "b": { "$ref": "#/$defs/B" } } } },
+    });
+    for family in FAMILIES {
+        let (once, moved) = sent(family, schema.clone());
+        assert!(!moved.is_empty());
+        assert_eq!(fit(family, &once), Fit::Sent(once.clone(), vec![]), "{family:?}");
+        assert!(
+            once.description.starts_with("Adds. (give exactly one of: a, or b; All of it"),
+            "{}",
+            once.description
+        );
+    }
+}
+
+#[test]
+fn nonsense_never_panics() {
+    for schema in [
+        json!({ "properties": [] }),
+        json!({ "properties": { "a": 1, "b": [], "c": "x", "d": null } }),
+        json!({ "required": "a", "properties": { "a": { "enum": "x", "anyOf": {}, "items": 7, "type": 7 } } }),
+        json!({ "$ref": 7, "anyOf": [1, "a", null] }),
+        json!({ "$ref": "#/properties/a", "properties": { "a": { "$ref": "#" } } }),
+        json!({ "properties": { "a": { "allOf": [] , "oneOf": [true, false], "examples": [] } } }),
+    ] {
+        for family in FAMILIES {
+            drop(fit(family, &spec(schema.clone())));
+        }
+    }
+}

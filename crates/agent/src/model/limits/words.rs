@@ -1,0 +1,143 @@
+//! What a schema says, in plain words.
+
+use serde_json::Value;
+
+/// Longest word of JSON inside a sentence.
+const MAX_JSON: usize = 200;
+
+/// Most words added to one description, in bytes.
+const MAX_WORDS: usize = 2 * 1024;
+
+/// Keywords that say nothing a model could go by.
+const SILENT: &[&str] = &[
+    "$schema",
+    "$id",
+    "$anchor",
+    "$comment",
+    "$dynamicAnchor",
+    "$dynamicRef",
+    "$vocabulary",
+    "$defs",
+    "definitions",
+    "readOnly",
+    "writeOnly",
+    "deprecated",
+    "title",
+    "contentMediaType",
+    "contentEncoding",
+    "discriminator",
+    "xml",
+    "externalDocs",
+    "unevaluatedProperties",
+    "unevaluatedItems",
+    "additionalItems",
+];
+
+/// A keyword and its value as a sentence; None where there is nothing to say.
+pub(super) fn say(keyword: &str, value: &Value) -> Option<String> {
+    let json = || json(value);
+    Some(match (keyword, value) {
+        (silent, _) if SILENT.contains(&silent) || silent.starts_with("x-") => return None,
+        ("pattern", Value::String(pattern)) => format!("must match {}", cut(pattern)),
+        ("format", Value::String(format)) => format!("in the format {}", cut(format)),
+        ("minLength", _) => format!("at least {} characters", json()),
+        ("maxLength", _) => format!("at most {} characters", json()),
+        ("minItems", _) => format!("at least {} items", json()),
+        ("maxItems", _) => format!("at most {} items", json()),
+        ("minProperties", _) => format!("at least {} properties", json()),
+        ("maxProperties", _) => format!("at most {} properties", json()),
+        ("minimum", _) => format!("at least {}", json()),
+        ("maximum", _) => format!("at most {}", json()),
+        ("exclusiveMinimum", _) => format!("more than {}", json()),
+        ("exclusiveMaximum", _) => format!("less than {}", json()),
+        ("multipleOf", _) => format!("a multiple of {}", json()),
+        ("uniqueItems" | "nullable", _) if value != true => return None,
+        ("additionalProperties", Value::Bool(false)) => "no other properties".to_owned(),
+        ("additionalProperties", Value::Bool(true)) => return None,
+        ("additionalProperties", _) => format!("other properties are {}", json()),
+        ("uniqueItems", _) => "no item twice".to_owned(),
+        ("nullable", _) => "may be null".to_owned(),
+        ("const", _) => format!("must be {}", json()),
+        ("enum", Value::Array(values)) => {
+            let values: Vec<_> = values.iter().map(self::json).collect();
+            format!("one of {}", cut(&values.join(", ")))
+        }
+        ("default", _) => format!("{} if not given", json()),
+        ("examples", Value::Array(values)) => format!("for example {}", self::json(values.first()?)),
+        ("example", _) => format!("for example {}", json()),
+        ("prefixItems", Value::Array(items)) => format!("a list of {} values in a fixed order", items.len()),
+        ("not", _) => format!("must not be {}", json()),
+        ("oneOf", _) => format!("exactly one of {}", json()),
+        ("anyOf", _) => format!("one of {}", json()),
+        ("allOf", _) => format!("all of {}", json()),
+        ("contains", _) => format!("has an item that is {}", json()),
+        ("patternProperties", _) => format!("properties by pattern: {}", json()),
+        ("propertyNames", _) => format!("names of properties are {}", json()),
+        ("dependentRequired" | "dependencies" | "dependentSchemas", _) => {
+            format!("properties that need others: {}", json())
+        }
+        ("if", _) => format!("if it is {}", json()),
+        ("then", _) => format!("then it is {}", json()),
+        ("else", _) => format!("else it is {}", json()),
+        _ => return None,
+    })
+}
+
+fn json(value: &Value) -> String {
+    cut(&value.to_string())
+}
+
+fn cut(text: &str) -> String {
+    if text.len() <= MAX_JSON {
+        return text.to_owned();
+    }
+    format!("{}…", &text[..text.floor_char_boundary(MAX_JSON)])
+}
+
+/// A description with sentences after it, not longer than that.
+pub(super) fn append(description: &str, said: &[String], most: usize) -> String {
+    let mut words = said.join("; ");
+    if words.len() > MAX_WORDS {
+        words.truncate(words.floor_char_boundary(MAX_WORDS));
+        words.push('…');
+    }
+    let room = most.saturating_sub(words.len() + 4);
+    let description = description.trim_end();
+    let description = &description[..description.floor_char_boundary(room)];
+    match (description.is_empty(), words.is_empty()) {
+        (_, true) => description.to_owned(),
+        (true, false) => format!("({words})"),
+        (false, false) => format!("{description} ({words})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn words_are_bounded() {
+        let long = say("pattern", &json!("x".repeat(1_000))).unwrap();
+        assert_eq!(long.len(), "must match ".len() + MAX_JSON + '…'.len_utf8());
+        let many = vec!["é".repeat(MAX_WORDS)];
+        assert_eq!(append("", &many, 1_000_000).len(), MAX_WORDS + "(…)".len());
+        assert_eq!(append("Does it.  ", &["once".to_owned()], 100), "Does it. (once)");
+        assert_eq!(append("abcdefghij", &["once".to_owned()], 12), "abcd (once)");
+    }
+
+    #[test]
+    fn what_says_nothing_is_not_said() {
+        for (keyword, value) in [
+            ("$schema", json!("x")),
+            ("x-order", json!(1)),
+            ("uniqueItems", json!(false)),
+            ("additionalProperties", json!(true)),
+            ("examples", json!([])),
+            ("neverHeardOf", json!(1)),
+        ] {
+            assert_eq!(say(keyword, &value), None, "{keyword}");
+        }
+    }
+}

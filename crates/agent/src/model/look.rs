@@ -1,0 +1,310 @@
+//! Looking for models: at the servers of this machine, at the endpoints of the configuration, in the models folder. All at
+//! once, each within the time that was given. Vendors in the cloud are not asked; a key is enough to list them.
+
+use std::{collections::HashMap, path::Path, time::Duration};
+
+use futures_util::future::{join, join_all};
+use reqwest::Client;
+use serde::Serialize;
+use serde_json::{Value, json};
+use url::Url;
+
+use super::{
+    Calling, Endpoint, LocalServer, ModelName, ModelSettings, ServerKind, limits::Family,
+    registry::family_of, settings::base, web,
+};
+
+/// Most models of one place, and most files.
+pub const MAX_LISTED: usize = 256;
+
+/// Longest answer of a server to the question what it has.
+const MAX_ANSWER: usize = 4 * 1024 * 1024;
+
+/// Which models there are, and which there could be.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Listing {
+    /// What is used where nobody names a model.
+    pub default: Option<ModelName>,
+    /// What can be asked.
+    pub models: Vec<ListedModel>,
+    /// Files in the models folder.
+    pub files: Vec<ModelFile>,
+    /// What was looked for and is not there.
+    pub missing: Vec<Missing>,
+}
+
+impl Listing {
+    /// Lists a model, unless it is listed already.
+    pub(super) fn add(&mut self, name: ModelName, calling: Calling, origin: Origin) {
+        if !self.models.iter().any(|model| model.name == name) {
+            self.models.push(ListedModel { name, calling, origin });
+        }
+    }
+
+    /// Says what is missing and how to add it.
+    pub(super) fn misses(&mut self, what: impl Into<String>, how: impl Into<String>) {
+        self.missing.push(Missing { what: what.into(), how: how.into() });
+    }
+}
+
+/// A model that can be asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ListedModel {
+    /// By which it is chosen.
+    pub name: ModelName,
+    /// How it calls tools.
+    pub calling: Calling,
+    /// Why it is listed.
+    pub origin: Origin,
+}
+
+/// Why a model is listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The configuration names it.
+    Configured,
+    /// An endpoint of the configuration has it.
+    Endpoint(String),
+    /// This variable holds a key for its vendor; the vendor has more models.
+    Key(String),
+    /// This server on this machine has it.
+    Server(String),
+}
+
+/// A file with a model in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ModelFile {
+    /// Its name, without the folder.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// What was looked for and is not there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Missing {
+    /// What.
+    pub what: String,
+    /// How to add it.
+    pub how: String,
+}
+
+/// What was found, by place.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Found {
+    pub(super) places: HashMap<String, Vec<FoundModel>>,
+    pub(super) files: Vec<ModelFile>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FoundModel {
+    pub(super) name: ModelName,
+    pub(super) calling: Calling,
+}
+
+impl Found {
+    /// How a model calls tools, as far as its server told. A server with one model takes it by any name.
+    pub(super) fn calling(&self, name: &ModelName) -> Option<Calling> {
+        let models = self.places.get(name.place())?;
+        let exact = models.iter().find(|model| model.name == *name);
+        let only =
+            || models.first().filter(|first| models.iter().all(|model| model.calling == first.calling));
+        exact.or_else(only).map(|model| model.calling)
+    }
+}
+
+/// Looks everywhere.
+pub(super) async fn look(client: &Client, settings: &ModelSettings, wait: Duration) -> Found {
+    let endpoints =
+        join_all(settings.endpoints.iter().map(|endpoint| async move {
+            (endpoint.name.clone(), at_endpoint(client, endpoint, wait).await)
+        }));
+    let servers = join_all(
+        settings
+            .servers
+            .iter()
+            .map(|server| async move { (server.name.clone(), at_server(client, server, wait).await) }),
+    );
+    let ((servers, endpoints), files) =
+        join(join(servers, endpoints), files(settings.folder.as_deref())).await;
+    // An endpoint takes the place of a server with the same name.
+    let places =
+        servers.into_iter().chain(endpoints).filter_map(|(name, models)| Some((name, models?))).collect();
+    Found { places, files }
+}
+
+async fn at_endpoint(client: &Client, endpoint: &Endpoint, wait: Duration) -> Option<Vec<FoundModel>> {
+    let family = family_of(&endpoint.name);
+    if !matches!(family, Family::OpenAi | Family::Compatible) {
+        return None;
+    }
+    let base = base(&endpoint.url, family);
+    let mut request = client.get(base.join("models").ok()?);
+    if let Some(key) = &endpoint.key {
+        request = request.bearer_auth(key.expose());
+    }
+    let (ids, calling) = match endpoint.calling {
+        Some(calling) => (ids(&web::json(request, MAX_ANSWER, wait).await?, |_| true), calling),
+        None => {
+            let (models, props) =
+                join(web::json(request, MAX_ANSWER, wait), props(client, &endpoint.url, wait)).await;
+            let ids = ids(&models?, |_| true);
+            let ids = if props.is_some() { ids.into_iter().map(file_stem).collect() } else { ids };
+            (ids, template_calling(props.as_ref()))
+        }
+    };
+    Some(list(&endpoint.name, ids, |_| calling))
+}
+
+/// The name of a model that llama-server names by its file. It takes its one model by any name, and a path is nobody's
+/// business.
+fn file_stem(id: String) -> String {
+    let name = id.rsplit(['/', '\\']).next().unwrap_or_default();
+    match name.strip_suffix(".gguf") {
+        Some(stem) => stem.to_owned(),
+        None => id,
+    }
+}
+
+async fn at_server(client: &Client, server: &LocalServer, wait: Duration) -> Option<Vec<FoundModel>> {
+    let models = async { web::json(client.get(server.url.join("/v1/models").ok()?), MAX_ANSWER, wait).await };
+    match server.kind {
+        ServerKind::Ollama => at_ollama(client, server, wait).await,
+        ServerKind::LlamaServer => {
+            let (models, props) = join(models, props(client, &server.url, wait)).await;
+            let props = props?;
+            let ids = ids(&models?, |_| true).into_iter().map(file_stem).collect();
+            Some(list(&server.name, ids, |_| template_calling(Some(&props))))
+        }
+        ServerKind::Vllm => {
+            let models = ids(&models.await?, |model| model["owned_by"] == "vllm");
+            (!models.is_empty()).then(|| list(&server.name, models, |_| Calling::Native))
+        }
+        ServerKind::LmStudio => {
+            let models = models.await?;
+            let models =
+                ids(&models, |model| !model["id"].as_str().unwrap_or_default().starts_with("text-embedding"));
+            Some(list(&server.name, models, |_| Calling::Native))
+        }
+    }
+}
+
+async fn at_ollama(client: &Client, server: &LocalServer, wait: Duration) -> Option<Vec<FoundModel>> {
+    let tags = web::json(client.get(server.url.join("/api/tags").ok()?), MAX_ANSWER, wait).await?;
+    let names: Vec<_> =
+        tags["models"].as_array()?.iter().filter_map(|model| model["name"].as_str()).collect();
+    let show = server.url.join("/api/show").ok()?;
+    // Asked with tools, a model that knows none is refused; so each is asked what it can.
+    let abilities = join_all(names.into_iter().take(MAX_LISTED).map(|name| {
+        let request = client.post(show.clone()).json(&json!({ "model": name }));
+        async move { (name, web::json(request, MAX_ANSWER, wait).await) }
+    }));
+    let can = |shown: &Option<Value>, ability: &str| {
+        let abilities = shown.as_ref().and_then(|shown| shown["capabilities"].as_array());
+        abilities.is_none_or(|abilities| abilities.iter().any(|one| one == ability))
+    };
+    let models = abilities.await.into_iter().filter(|(_, shown)| can(shown, "completion")).filter_map(
+        |(name, shown)| {
+            let calling = if can(&shown, "tools") { Calling::Native } else { Calling::Prompted };
+            Some(FoundModel { name: ModelName::new(&server.name, name).ok()?, calling })
+        },
+    );
+    Some(models.collect())
+}
+
+/// What llama-server tells about itself. Only asked on this machine: elsewhere it is none of our business.
+async fn props(client: &Client, url: &Url, wait: Duration) -> Option<Value> {
+    let props = url.join("/props").ok().filter(is_here)?;
+    let props = web::json(client.get(props), MAX_ANSWER, wait).await?;
+    let ours = ["chat_template", "chat_template_caps", "default_generation_settings"];
+    ours.iter().any(|key| props.get(key).is_some()).then_some(props)
+}
+
+fn is_here(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+/// A template without tools drops them without a word, so then tools are called by text.
+fn template_calling(props: Option<&Value>) -> Calling {
+    let says_no = |props: &Value| {
+        props["chat_template_caps"]["supports_tools"] == false || props["supports_tools"] == false
+    };
+    if props.is_some_and(says_no) { Calling::Prompted } else { Calling::Native }
+}
+
+fn ids(models: &Value, wanted: impl Fn(&Value) -> bool) -> Vec<String> {
+    let models = models["data"].as_array().into_iter().flatten();
+    models.filter(|model| wanted(model)).filter_map(|model| Some(model["id"].as_str()?.to_owned())).collect()
+}
+
+/// Models by name; what cannot be a name is passed over.
+fn list(place: &str, ids: Vec<String>, calling: impl Fn(&str) -> Calling) -> Vec<FoundModel> {
+    let models = ids
+        .iter()
+        .filter_map(|id| Some(FoundModel { name: ModelName::new(place, id).ok()?, calling: calling(id) }));
+    models.take(MAX_LISTED).collect()
+}
+
+async fn files(folder: Option<&Path>) -> Vec<ModelFile> {
+    let mut files = Vec::new();
+    let Some(folder) = folder else { return files };
+    let Ok(mut entries) = tokio::fs::read_dir(folder).await else { return files };
+    while let Ok(Some(entry)) = entries.next_entry().await {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let gguf = Path::new(&name).extension().is_some_and(|end| end.eq_ignore_ascii_case("gguf"));
+        if gguf
+            && let Ok(about) = tokio::fs::metadata(entry.path()).await
+            && about.is_file()
+        {
+            files.push(ModelFile { name, bytes: about.len() });
+        }
+        if files.len() == MAX_LISTED {
+            break;
+        }
+    }
+    files.sort_by(|one, other| one.name.cmp(&other.name));
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_servers_of_this_machine_are_asked_about_themselves() {
+        for (url, here) in [
+            ("http://127.0.0.1:8080", true),
+            ("http://localhost:8080/v1", true),
+            ("http://[::1]/", true),
+            ("https://api.openai.com/v1/", false),
+            ("http://10.0.0.1", false),
+            ("http://localhost.example", false),
+        ] {
+            assert_eq!(is_here(&url.parse().unwrap()), here, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_model_that_is_named_by_its_file_loses_the_path() {
+        for (id, want) in [
+            ("/home/me/models/Smol-Q4.gguf", "Smol-Q4"),
+            ("C:\\models\\Smol.gguf", "Smol"),
+            ("Smol.gguf", "Smol"),
+            ("org/model:Q4", "org/model:Q4"),
+        ] {
+            assert_eq!(file_stem(id.to_owned()), want);
+        }
+    }
+
+    #[test]
+    fn lists_are_bounded() {
+        let ids = (0..=MAX_LISTED).map(|at| at.to_string()).collect();
+        assert_eq!(list("local", ids, |_| Calling::Native).len(), MAX_LISTED);
+    }
+}

@@ -1,0 +1,368 @@
+//! Trouble with a model, in words for whoever asked. What a vendor wrote goes to the log only, cut and without keys.
+
+use std::{error::Error, io, sync::Arc, time::Duration};
+
+use reqwest::{StatusCode, header::HeaderMap};
+use serde_json::Value;
+use toolyard_protocol::secret::Secret;
+use url::Url;
+
+use super::{ModelError, ModelTrouble};
+
+/// Longest cause in a log line.
+pub(super) const MAX_CAUSE: usize = 2 * 1024;
+
+/// Whom we talk to: enough to say what is wrong and what to do.
+#[derive(Debug, Clone)]
+pub(super) struct Whom {
+    /// The model's name, whole.
+    pub(super) id: Arc<str>,
+    pub(super) url: Url,
+    pub(super) key: Option<Secret>,
+    /// Where the key came from, such as `OPENAI_API_KEY`.
+    pub(super) key_from: String,
+}
+
+impl Whom {
+    /// An error about this model.
+    pub(super) fn error(
+        &self,
+        kind: ModelTrouble,
+        text: impl Into<String>,
+        cause: Option<&str>,
+    ) -> ModelError {
+        let cause = cause.map(|cause| self.clean(cause));
+        ModelError { kind, text: text.into(), cause, retry_after: None }
+    }
+
+    /// Scheme, host and port: a path may hold a secret.
+    fn origin(&self) -> String {
+        self.url.origin().ascii_serialization()
+    }
+
+    /// A cause without the key, cut.
+    fn clean(&self, cause: &str) -> String {
+        // Cut generously first, so that replacing stays cheap whatever came.
+        let cause = &cause[..cause.floor_char_boundary(MAX_CAUSE * 4)];
+        let mut cause = match &self.key {
+            Some(key) if !key.expose().is_empty() => cause.replace(key.expose(), "(secret)"),
+            _ => cause.to_owned(),
+        };
+        if cause.len() > MAX_CAUSE {
+            cause.truncate(cause.floor_char_boundary(MAX_CAUSE - '…'.len_utf8()));
+            cause.push('…');
+        }
+        cause
+    }
+
+    /// An answer with an error status.
+    pub(super) fn status(&self, status: StatusCode, headers: &HeaderMap, body: &str) -> ModelError {
+        let said = serde_json::from_str::<Value>(body).unwrap_or_default();
+        let code = said.get("error").map(Said::of).unwrap_or_default();
+        let mut error =
+            self.said(kind_of(status, &code), &code, Some(status), &format!("HTTP {status}: {body}"));
+        error.retry_after = retry_after(headers);
+        error
+    }
+
+    /// An error that came in the middle of a good answer.
+    pub(super) fn in_answer(&self, error: &Value) -> ModelError {
+        let code = Said::of(error);
+        let status = code.status();
+        let kind =
+            status.map_or_else(|| code.kind().unwrap_or(ModelTrouble::Unavailable), |s| kind_of(s, &code));
+        self.said(kind, &code, status, &format!("in the answer: {error}"))
+    }
+
+    fn said(&self, kind: ModelTrouble, code: &Said, status: Option<StatusCode>, cause: &str) -> ModelError {
+        let (id, origin) = (&self.id, self.origin());
+        let text = match kind {
+            ModelTrouble::Unauthorized if self.key.is_some() => {
+                format!("{id} does not take the key in {}; check it.", self.key_from)
+            }
+            ModelTrouble::Unauthorized => format!("{id} wants a key; set it in {}.", self.key_from),
+            ModelTrouble::NoCredit => {
+                format!(
+                    "There is no credit left for {id} with the key in {}; add some or use another model.",
+                    self.key_from
+                )
+            }
+            ModelTrouble::RateLimited => format!("{id} gets too many requests; wait a little and try again."),
+            ModelTrouble::Unknown => {
+                format!(
+                    "There is no model {id} at {origin}, or no chat there; check the model's name and the URL."
+                )
+            }
+            ModelTrouble::Refused if code.is_too_long() => {
+                format!("The conversation is too long for {id}; shorten it, or use a model with more room.")
+            }
+            ModelTrouble::Refused => {
+                format!(
+                    "{id} does not take this request; it may be too long, or use something the model cannot do."
+                )
+            }
+            ModelTrouble::Unreachable => {
+                format!("Nobody answers for {id} at {origin}; check that it runs and its URL.")
+            }
+            ModelTrouble::Broken => format!("{id} broke off; try again."),
+            ModelTrouble::Unavailable if status == Some(StatusCode::SERVICE_UNAVAILABLE) => {
+                format!("{id} is busy or still loading; try again in a moment.")
+            }
+            ModelTrouble::Unavailable => format!("{id} has trouble of its own; try again later."),
+        };
+        self.error(kind, text, Some(cause))
+    }
+
+    /// A request that got no answer, or an answer that ended in the middle.
+    pub(super) fn transport(&self, error: &reqwest::Error) -> ModelError {
+        if is_tls(error) {
+            let text = format!(
+                "{} at {} has no certificate that is trusted here; check the URL and the certificate.",
+                self.id,
+                self.origin()
+            );
+            return self.error(ModelTrouble::Unreachable, text, Some(&chain(error)));
+        }
+        let kind = if error.is_connect() {
+            ModelTrouble::Unreachable
+        } else if error.is_builder() {
+            ModelTrouble::Refused
+        } else {
+            ModelTrouble::Broken
+        };
+        self.said(kind, &Said::default(), None, &chain(error))
+    }
+
+    /// It did not begin to answer in time.
+    pub(super) fn late(&self, wait: Duration) -> ModelError {
+        let text =
+            format!("{} did not begin to answer within {} s; it may be busy.", self.id, wait.as_secs_f32());
+        self.error(ModelTrouble::Unavailable, text, None)
+    }
+
+    /// It fell silent in the middle.
+    pub(super) fn silent(&self, wait: Duration) -> ModelError {
+        let text = format!("{} said nothing more for {} s and was given up.", self.id, wait.as_secs_f32());
+        self.error(ModelTrouble::Broken, text, None)
+    }
+
+    /// The answer ended too early, or is not what it should be.
+    pub(super) fn broken(&self, cause: &str) -> ModelError {
+        self.said(ModelTrouble::Broken, &Said::default(), None, cause)
+    }
+}
+
+/// Whether two sides could not agree on a secure connection. An I/O error hides what it holds from the chain of sources.
+fn is_tls(error: &(dyn Error + 'static)) -> bool {
+    let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    error.is::<rustls::Error>() || held.is_some_and(|held| is_tls(held)) || error.source().is_some_and(is_tls)
+}
+
+/// The error with all that caused it. URLs are left out: they may hold what is nobody's business.
+fn chain(error: &reqwest::Error) -> String {
+    let mut text = if error.is_timeout() { "timed out" } else { "no transport" }.to_owned();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        source = error.source();
+    }
+    text
+}
+
+/// The codes of an error as vendors put them; their prose decides nothing.
+#[derive(Debug, Default)]
+struct Said {
+    number: Option<u16>,
+    words: Vec<String>,
+}
+
+impl Said {
+    fn of(error: &Value) -> Self {
+        // Anthropic wraps the error once more when it comes in a stream.
+        let error = error.get("error").filter(|inner| inner.is_object()).unwrap_or(error);
+        let number = ["code", "status"].iter().find_map(|key| error.get(key)?.as_u64());
+        let words = ["type", "code", "status"].iter().filter_map(|key| error.get(key)?.as_str());
+        Self { number: number.and_then(|n| u16::try_from(n).ok()), words: words.map(str::to_owned).collect() }
+    }
+
+    fn has(&self, words: &[&str]) -> bool {
+        self.words.iter().any(|word| words.contains(&word.as_str()))
+    }
+
+    fn status(&self) -> Option<StatusCode> {
+        self.number
+            .and_then(|n| StatusCode::from_u16(n).ok())
+            .filter(|s| s.is_client_error() || s.is_server_error())
+    }
+
+    fn is_too_long(&self) -> bool {
+        self.has(&["context_length_exceeded", "exceed_context_size_error", "request_too_large"])
+    }
+
+    fn kind(&self) -> Option<ModelTrouble> {
+        const KINDS: &[(&[&str], ModelTrouble)] = &[
+            (&["insufficient_quota", "billing_error", "billing_hard_limit_reached"], ModelTrouble::NoCredit),
+            (&["rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"], ModelTrouble::RateLimited),
+            (
+                &[
+                    "authentication_error",
+                    "permission_error",
+                    "invalid_api_key",
+                    "UNAUTHENTICATED",
+                    "PERMISSION_DENIED",
+                ],
+                ModelTrouble::Unauthorized,
+            ),
+            (&["not_found_error", "model_not_found", "NOT_FOUND"], ModelTrouble::Unknown),
+            (&["invalid_request_error", "INVALID_ARGUMENT"], ModelTrouble::Refused),
+        ];
+        if self.is_too_long() {
+            return Some(ModelTrouble::Refused);
+        }
+        KINDS.iter().find(|(words, _)| self.has(words)).map(|(_, kind)| *kind)
+    }
+}
+
+fn kind_of(status: StatusCode, code: &Said) -> ModelTrouble {
+    match (status.as_u16(), code.kind()) {
+        // A vendor that says 429 both for haste and for an empty purse tells them apart by its code only.
+        (402, _) | (429, Some(ModelTrouble::NoCredit)) => ModelTrouble::NoCredit,
+        (429, _) => ModelTrouble::RateLimited,
+        // Gemini says 400 for a bad key.
+        (401 | 403, _) | (400, Some(ModelTrouble::Unauthorized)) => ModelTrouble::Unauthorized,
+        (404, _) => ModelTrouble::Unknown,
+        (408 | 409 | 425, _) | (500.., _) => ModelTrouble::Unavailable,
+        _ => ModelTrouble::Refused,
+    }
+}
+
+/// How long a vendor wants us to wait. A date is not understood and counts as nothing said.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
+    let seconds = number("retry-after-ms").map(|ms| ms / 1_000.0).or_else(|| number("retry-after"))?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn whom() -> Whom {
+        Whom {
+            id: "openai/gpt-x".into(),
+            url: "https://api.example/v1/secret-path/".parse().unwrap(),
+            key: Some(Secret::new("sk-123")),
+            key_from: "OPENAI_API_KEY".to_owned(),
+        }
+    }
+
+    fn status(status: u16, body: &Value) -> ModelError {
+        whom().status(StatusCode::from_u16(status).unwrap(), &HeaderMap::new(), &body.to_string())
+    }
+
+    #[test]
+    fn statuses_and_codes_have_their_kinds() {
+        let openai =
+            |kind: &str, code: &str| json!({ "error": { "message": "m", "type": kind, "code": code } });
+        for (code, body, kind) in [
+            (401, json!({}), ModelTrouble::Unauthorized),
+            (403, json!({}), ModelTrouble::Unauthorized),
+            (
+                400,
+                json!({ "error": { "code": 400, "status": "UNAUTHENTICATED" } }),
+                ModelTrouble::Unauthorized,
+            ),
+            (402, json!({}), ModelTrouble::NoCredit),
+            (429, json!({}), ModelTrouble::RateLimited),
+            (429, openai("insufficient_quota", "insufficient_quota"), ModelTrouble::NoCredit),
+            (404, openai("invalid_request_error", "model_not_found"), ModelTrouble::Unknown),
+            (400, openai("invalid_request_error", "context_length_exceeded"), ModelTrouble::Refused),
+            (413, json!("not an object"), ModelTrouble::Refused),
+            (422, json!({}), ModelTrouble::Refused),
+            (302, json!({}), ModelTrouble::Refused),
+            (408, json!({}), ModelTrouble::Unavailable),
+            (500, json!({}), ModelTrouble::Unavailable),
+            (503, json!({ "error": { "message": "Loading model", "code": 503 } }), ModelTrouble::Unavailable),
+            (
+                529,
+                json!({ "type": "error", "error": { "type": "overloaded_error" } }),
+                ModelTrouble::Unavailable,
+            ),
+        ] {
+            let error = status(code, &body);
+            assert_eq!(error.kind, kind, "{code} {body}");
+            assert!(error.text.contains("openai/gpt-x"), "{}", error.text);
+            assert!(error.cause.unwrap().starts_with("HTTP "));
+        }
+    }
+
+    #[test]
+    fn errors_in_an_answer_have_kinds_by_their_codes() {
+        for (body, kind) in [
+            (json!({ "type": "error", "error": { "type": "overloaded_error" } }), ModelTrouble::Unavailable),
+            (json!({ "type": "error", "error": { "type": "rate_limit_error" } }), ModelTrouble::RateLimited),
+            (json!({ "code": 429, "message": "slow" }), ModelTrouble::RateLimited),
+            (json!({ "code": 502, "message": "upstream" }), ModelTrouble::Unavailable),
+            (json!({ "code": "server_error" }), ModelTrouble::Unavailable),
+            (json!({ "type": "invalid_request_error" }), ModelTrouble::Refused),
+            (json!("odd"), ModelTrouble::Unavailable),
+        ] {
+            assert_eq!(whom().in_answer(&body).kind, kind, "{body}");
+        }
+    }
+
+    #[test]
+    fn texts_say_what_to_do() {
+        let mut whom = whom();
+        let ask =
+            |whom: &Whom, code| whom.status(StatusCode::from_u16(code).unwrap(), &HeaderMap::new(), "").text;
+        assert_eq!(ask(&whom, 401), "openai/gpt-x does not take the key in OPENAI_API_KEY; check it.");
+        assert_eq!(
+            ask(&whom, 404),
+            "There is no model openai/gpt-x at https://api.example, or no chat there; check the model's name and the URL."
+        );
+        let long = status(400, &json!({ "error": { "code": "context_length_exceeded" } }));
+        assert!(long.text.starts_with("The conversation is too long for openai/gpt-x;"), "{}", long.text);
+        whom.key = None;
+        assert_eq!(ask(&whom, 401), "openai/gpt-x wants a key; set it in OPENAI_API_KEY.");
+    }
+
+    #[test]
+    fn a_cause_has_no_key_and_is_cut() {
+        let error = status(400, &json!({ "error": { "message": "bad key sk-123 here" } }));
+        let cause = error.cause.unwrap();
+        assert!(cause.contains("bad key (secret) here") && !cause.contains("sk-123"), "{cause}");
+        assert!(!error.text.contains("bad key"), "a vendor's words stay in the log");
+
+        let cause = whom().broken(&"é".repeat(MAX_CAUSE)).cause.unwrap();
+        assert!(cause.len() <= MAX_CAUSE && cause.ends_with('…'));
+        let whole = whom().broken(&"x".repeat(MAX_CAUSE)).cause.unwrap();
+        assert_eq!(whole.len(), MAX_CAUSE);
+        assert!(!whole.ends_with('…'));
+    }
+
+    #[test]
+    fn a_broken_handshake_is_found_however_deep_it_is_wrapped() {
+        let tls = || io::Error::other(rustls::Error::DecryptError);
+        assert!(is_tls(&rustls::Error::DecryptError));
+        assert!(is_tls(&io::Error::other(tls())));
+        assert!(!is_tls(&io::Error::other(io::Error::from(io::ErrorKind::ConnectionRefused))));
+    }
+
+    #[test]
+    fn waits_are_read_in_all_their_forms() {
+        let after = |name: &'static str, value: &str| {
+            let headers = HeaderMap::from_iter([(name.parse().unwrap(), value.parse().unwrap())]);
+            whom().status(StatusCode::TOO_MANY_REQUESTS, &headers, "").retry_after
+        };
+        assert_eq!(after("retry-after", "7"), Some(Duration::from_secs(7)));
+        assert_eq!(after("retry-after", "0.25"), Some(Duration::from_millis(250)));
+        assert_eq!(after("retry-after-ms", "1500"), Some(Duration::from_millis(1_500)));
+        for odd in ["-1", "nan", "inf", "1e300", "soon", "Wed, 21 Oct 2026 07:28:00 GMT"] {
+            assert_eq!(after("retry-after", odd), None, "{odd}");
+        }
+    }
+}

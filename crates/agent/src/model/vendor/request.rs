@@ -1,0 +1,175 @@
+//! A request in `genai`'s terms.
+
+use genai::chat::{
+    Binary, ChatMessage, ChatOptions, ChatRequest, ContentPart, MessageContent, Tool, ToolCall,
+    ToolChoice as Choice, ToolName, ToolResponse,
+};
+use serde_json::{Value, json};
+
+use super::Kind;
+use crate::{
+    message::{Assistant, FileData, Message, Part, ToolAnswer},
+    model::{ModelRequest, ToolChoice, ids::WireIds, limits},
+};
+
+/// Names by which `genai` means a tool of the vendor's own. A tool of ours that is called so is sent under another name.
+const RESERVED: &[&str] =
+    &["web_search", "googleSearch", "googleSearchRetrieval", "codeExecution", "urlContext"];
+
+/// What is added to such a name.
+const OURS: &str = "__ours";
+
+/// A tool's name as it is sent.
+fn to_wire(name: &str) -> String {
+    if RESERVED.contains(&name) { format!("{name}{OURS}") } else { name.to_owned() }
+}
+
+/// The tool's name that was sent so.
+pub(super) fn from_wire(name: &str) -> &str {
+    name.strip_suffix(OURS).filter(|name| RESERVED.contains(name)).unwrap_or(name)
+}
+
+/// What is asked of `model`, which we call `id`.
+pub(super) fn request(
+    id: &str,
+    model: &str,
+    kind: Kind,
+    request: &ModelRequest,
+) -> (ChatRequest, ChatOptions) {
+    let fitted = limits::fit_all(kind.family(), id, &request.tools).tools;
+    let tools: Vec<_> = fitted
+        .into_iter()
+        .map(|tool| {
+            Tool::new(ToolName::Custom(to_wire(&tool.name)))
+                .with_description(tool.description)
+                .with_schema(tool.schema)
+        })
+        .collect();
+    let mut ids = WireIds::default();
+    let messages = request.messages.iter().filter_map(|said| message(id, kind, said, &mut ids)).collect();
+    let mut options =
+        ChatOptions::default().with_capture_usage(true).with_capture_reasoning_content(thinks(kind, model));
+    let mut chat = ChatRequest::new(messages);
+    chat.system = request.system.clone();
+    if !tools.is_empty() {
+        chat.tools = Some(tools);
+        options = match request.choice {
+            ToolChoice::Auto => options,
+            ToolChoice::Required => options.with_tool_choice(Choice::Required),
+            ToolChoice::None => options.with_tool_choice(Choice::None),
+        };
+    }
+    if let Some(most) = request.max_tokens {
+        options = options.with_max_tokens(most);
+    }
+    if let Some(temperature) = request.temperature {
+        options = options.with_temperature(temperature);
+    }
+    (chat, options)
+}
+
+/// Whether thoughts may be asked for. Gemini refuses the question for models that have none.
+fn thinks(kind: Kind, model: &str) -> bool {
+    let old = |model: &str| model.starts_with("1.") || model.starts_with("2.0");
+    match kind {
+        Kind::Anthropic => true,
+        Kind::Gemini => model.strip_prefix("gemini-").is_some_and(|version| !old(version)),
+    }
+}
+
+fn message(id: &str, kind: Kind, message: &Message, ids: &mut WireIds) -> Option<ChatMessage> {
+    match message {
+        Message::User(parts) => {
+            let parts: Vec<_> = parts.iter().map(|part| user_part(kind, part)).collect();
+            Some(ChatMessage::user(MessageContent::from_parts(parts)))
+        }
+        Message::Assistant(said) => {
+            let parts = assistant(id, said, ids);
+            (!parts.is_empty()).then(|| ChatMessage::assistant(MessageContent::from_parts(parts)))
+        }
+        Message::Tools(answers) if answers.is_empty() => None,
+        Message::Tools(answers) => {
+            let parts: Vec<_> = answers.iter().map(|answer| tool_part(kind, answer, ids)).collect();
+            Some(ChatMessage::tool(MessageContent::from_parts(parts)))
+        }
+    }
+}
+
+fn user_part(kind: Kind, part: &Part) -> ContentPart {
+    let (media_type, data) = match part {
+        Part::Text(text) => return ContentPart::Text(text.clone()),
+        Part::File { media_type, data } => (media_type, data),
+    };
+    match data {
+        FileData::Base64(data) => Binary::from_base64(media_type.as_str(), data.clone(), None).into(),
+        // `genai` drops images that Anthropic shall fetch.
+        FileData::Url(url) if kind == Kind::Anthropic && media_type.starts_with("image/") => {
+            ContentPart::from_custom(
+                json!({ "type": "image", "source": { "type": "url", "url": url } }),
+                None,
+            )
+        }
+        FileData::Url(url) => Binary::from_url(media_type.as_str(), url.as_str(), None).into(),
+    }
+}
+
+/// Thoughts first, then words, then calls: the order in which vendors want them back.
+fn assistant(id: &str, said: &Assistant, ids: &mut WireIds) -> Vec<ContentPart> {
+    // Another model's signatures are not valid with this one.
+    let kept = said.kept.as_deref().filter(|kept| kept["model"] == id);
+    let mut parts: Vec<ContentPart> =
+        kept.and_then(|kept| serde_json::from_value(kept["parts"].clone()).ok()).unwrap_or_default();
+    if !said.text.is_empty() {
+        parts.push(ContentPart::Text(said.text.clone()));
+    }
+    parts.extend(said.calls.iter().map(|call| {
+        let signatures = kept.and_then(|kept| serde_json::from_value(kept["calls"][&call.id].clone()).ok());
+        let arguments = serde_json::from_str(call.arguments.get()).unwrap_or_default();
+        ContentPart::ToolCall(ToolCall {
+            call_id: ids.call(&call.id),
+            fn_name: to_wire(&call.name),
+            fn_arguments: if matches!(arguments, Value::Object(_)) { arguments } else { json!({}) },
+            thought_signatures: signatures,
+        })
+    }));
+    // Thoughts alone are no message.
+    if said.text.is_empty() && said.calls.is_empty() { Vec::new() } else { parts }
+}
+
+fn tool_part(kind: Kind, answer: &ToolAnswer, ids: &WireIds) -> ContentPart {
+    let id = ids.answer(&answer.id);
+    if kind == Kind::Anthropic && answer.is_error {
+        let block =
+            json!({ "type": "tool_result", "tool_use_id": id, "content": answer.text, "is_error": true });
+        return ContentPart::from_custom(block, None);
+    }
+    ToolResponse::new(id, answer.text.as_str()).with_fn_name(to_wire(&answer.name)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_vendors_tools_are_sent_as_others_and_come_back() {
+        for name in RESERVED {
+            assert_ne!(to_wire(name), *name);
+            assert_eq!(from_wire(&to_wire(name)), *name);
+        }
+        assert_eq!(to_wire("todo__add"), "todo__add");
+        assert_eq!(from_wire("todo__ours"), "todo__ours");
+    }
+
+    #[test]
+    fn thoughts_are_asked_for_where_there_are_some() {
+        for (model, want) in [
+            ("gemini-2.5-flash", true),
+            ("gemini-3-pro", true),
+            ("gemini-2.0-flash", false),
+            ("gemini-1.5-pro", false),
+            ("gemma-3-27b", false),
+        ] {
+            assert_eq!(thinks(Kind::Gemini, model), want, "{model}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The way out to models. Rustls on the one crypto provider of the process and the roots of the web; no proxies out of
+//! the environment, and no redirects: they would carry keys to other hosts.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::StreamExt as _;
+use reqwest::{Client, RequestBuilder, Response, redirect};
+use serde_json::Value;
+
+use super::{Bounds, ModelError, ModelTrouble};
+
+/// How often a connection that carries no answer at the moment is checked.
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
+
+/// Connections to one host that wait to be used again.
+const IDLE_CONNECTIONS: usize = 8;
+
+/// A client for all models.
+pub(super) fn client(bounds: &Bounds) -> Result<Client, ModelError> {
+    let roots = rustls::RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| no_client(&error.to_string()))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Client::builder()
+        .tls_backend_preconfigured(tls)
+        .redirect(redirect::Policy::none())
+        .no_proxy()
+        .connect_timeout(bounds.connect)
+        .pool_max_idle_per_host(IDLE_CONNECTIONS)
+        .tcp_keepalive(KEEP_ALIVE)
+        .http2_keep_alive_interval(KEEP_ALIVE)
+        .build()
+        .map_err(|error| no_client(&error.to_string()))
+}
+
+fn no_client(cause: &str) -> ModelError {
+    let text = "No connection to models can be made on this machine.".to_owned();
+    ModelError { kind: ModelTrouble::Unreachable, text, cause: Some(cause.to_owned()), retry_after: None }
+}
+
+/// A body as text, up to so many bytes; None if there is more.
+pub(super) async fn text(response: Response, most: usize) -> Result<Option<String>, reqwest::Error> {
+    let mut body = Vec::new();
+    let mut pieces = response.bytes_stream();
+    while let Some(piece) = pieces.next().await {
+        let piece = piece?;
+        if body.len().saturating_add(piece.len()) > most {
+            return Ok(None);
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(Some(String::from_utf8_lossy(&body).into_owned()))
+}
+
+/// A small JSON answer with a good status, within a time; anything else is None.
+pub(super) async fn json(request: RequestBuilder, most: usize, wait: Duration) -> Option<Value> {
+    let fetch = async {
+        let response = request.send().await.ok()?.error_for_status().ok()?;
+        serde_json::from_str(&text(response, most).await.ok()??).ok()
+    };
+    tokio::time::timeout(wait, fetch).await.ok()?
+}

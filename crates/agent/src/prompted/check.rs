@@ -1,0 +1,129 @@
+//! What must hold for every reply, for property tests and fuzzing.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use serde_json::{Value, json};
+use toolyard_core::ports::Ids;
+
+use super::parse::{Event, Parser, Tools, limits};
+use crate::model::{Stop, ToolSpec};
+
+/// Ids that count, so that the same calls get the same ids.
+#[derive(Debug, Default)]
+pub struct CountingIds(AtomicU64);
+
+impl Ids for CountingIds {
+    fn fill(&self, bytes: &mut [u8]) {
+        let count = self.0.fetch_add(1, Ordering::Relaxed);
+        bytes.fill(0);
+        bytes.iter_mut().rev().zip(count.to_le_bytes()).for_each(|(byte, part)| *byte = part);
+    }
+}
+
+/// A few tools with arguments of many types.
+pub fn tools() -> Arc<Tools> {
+    let tool = |name: &str, properties: Value| {
+        let schema = json!({"type": "object", "properties": properties});
+        Arc::new(ToolSpec { name: name.to_owned(), description: format!("The tool {name}."), schema })
+    };
+    let text = json!({"type": "string"});
+    Arc::new(
+        Tools::new(&[
+            tool("calculator", json!({"expression": text, "precision": {"type": "integer"}})),
+            tool("current_time", json!({"timezone": text})),
+            tool(
+                "read_file",
+                json!({"path": text, "lines": {"type": "array"}, "follow": {"type": "boolean"}}),
+            ),
+            tool("write_file", json!({"path": text, "content": text, "options": {"type": "object"}})),
+        ])
+        .also("com.example.math:calculator", "calculator"),
+    )
+}
+
+/// A reply after the parser: joined text, joined thoughts, calls and bad calls in their order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Parsed {
+    /// Text for the user.
+    pub text: String,
+    /// Thoughts.
+    pub reasoning: String,
+    /// Id, name, arguments.
+    pub calls: Vec<(String, String, String)>,
+    /// Id, name, problem.
+    pub bad: Vec<(String, Option<String>, String)>,
+    /// The kinds of events in their order, neighbours of one kind joined.
+    pub order: String,
+}
+
+/// Parses a reply that comes in these pieces.
+pub fn parse<'a>(pieces: impl IntoIterator<Item = &'a str>, stop: Stop) -> Parsed {
+    let mut parser = Parser::new(tools(), Arc::new(CountingIds::default()));
+    let mut parsed = Parsed::default();
+    for piece in pieces {
+        parsed.take(parser.push(piece));
+    }
+    parsed.take(parser.finish(stop));
+    parsed
+}
+
+impl Parsed {
+    fn take(&mut self, events: Vec<Event>) {
+        for event in events {
+            let kind = match event {
+                Event::Text(text) => {
+                    self.text.push_str(&text);
+                    't'
+                }
+                Event::Reasoning(text) => {
+                    self.reasoning.push_str(&text);
+                    'r'
+                }
+                Event::Call(call) => {
+                    self.calls.push((call.id, call.name, call.arguments.get().to_owned()));
+                    'c'
+                }
+                Event::BadCall(bad) => {
+                    self.bad.push((bad.id, bad.name, bad.problem));
+                    'b'
+                }
+            };
+            if matches!(kind, 'c' | 'b') || !self.order.ends_with(kind) {
+                self.order.push(kind);
+            }
+        }
+    }
+}
+
+/// Parses a reply that is cut at these byte offsets (those inside of characters are moved).
+pub fn parse_cut(reply: &str, cuts: &[usize], stop: Stop) -> Parsed {
+    let mut at: Vec<_> = cuts.iter().map(|cut| reply.floor_char_boundary(cut % (reply.len() + 1))).collect();
+    at.extend([0, reply.len()]);
+    at.sort_unstable();
+    parse(at.windows(2).map(|pair| &reply[pair[0]..pair[1]]), stop)
+}
+
+/// Says what does not hold for a reply, cut at these byte offsets.
+pub fn check(reply: &str, cuts: &[usize], stop: Stop) -> Result<Parsed, String> {
+    let whole = parse([reply], stop);
+    let cut = parse_cut(reply, cuts, stop);
+    if whole != cut {
+        return Err(format!("cut at {cuts:?}: {cut:?}, whole: {whole:?}"));
+    }
+    if whole.calls.len() > limits::MAX_CALLS || whole.calls.len() + whole.bad.len() > limits::MAX_CALLS + 1 {
+        return Err(format!("{} calls and {} bad ones", whole.calls.len(), whole.bad.len()));
+    }
+    if whole.text.len() + whole.reasoning.len() > reply.len() {
+        return Err("more text than was written".to_owned());
+    }
+    let tools = tools();
+    for (_, name, arguments) in &whole.calls {
+        if tools.find(name).is_none() || serde_json::from_str::<Value>(arguments).is_err() {
+            return Err(format!("not a call: {name} {arguments}"));
+        }
+    }
+    Ok(whole)
+}

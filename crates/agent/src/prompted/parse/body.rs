@@ -1,0 +1,238 @@
+//! The body of one call while it comes: where it ends. What is in it is read when it is whole.
+
+use super::{family::Family, limits::MAX_CALL_BYTES, markers, scan::Scan};
+
+/// Inside of what the end of a body does not count: an argument may well contain it.
+#[derive(Debug)]
+pub(super) enum Guard {
+    /// Inside of strings.
+    Scanned { scan: Box<Scan>, started: bool },
+    /// Between these tags.
+    Between { open: &'static str, close: &'static str, inside: bool },
+    /// Between two of these marks.
+    Delimited { mark: &'static str, inside: bool },
+}
+
+impl Guard {
+    pub(super) fn json() -> Self {
+        Self::scanned(Scan::json())
+    }
+
+    pub(super) fn scanned(scan: Scan) -> Self {
+        Self::Scanned { scan: Box::new(scan), started: false }
+    }
+
+    pub(super) const fn between(open: &'static str, close: &'static str) -> Self {
+        Self::Between { open, close, inside: false }
+    }
+
+    pub(super) const fn delimited(mark: &'static str) -> Self {
+        Self::Delimited { mark, inside: false }
+    }
+
+    fn step(&mut self, body: &str, c: char) {
+        match self {
+            Self::Scanned { scan, started } => {
+                // Names before the JSON may have brackets of their own, as in `N[ARGS]{…}`.
+                *started |=
+                    c == '{' || (c == '[' && body.trim_start().len() == 1) || (c == '[' && is_fenced(body));
+                if *started {
+                    scan.step(c);
+                }
+            }
+            Self::Between { open, close, inside } => {
+                *inside = if *inside { !body.ends_with(*close) } else { body.ends_with(*open) };
+            }
+            Self::Delimited { mark, inside } => *inside ^= body.ends_with(*mark),
+        }
+    }
+
+    fn is_inside(&self) -> bool {
+        match self {
+            Self::Scanned { scan, .. } => scan.is_in_string(),
+            Self::Between { inside, .. } | Self::Delimited { inside, .. } => *inside,
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        matches!(self, Self::Scanned { scan, .. } if scan.is_complete())
+    }
+
+    /// A stray quote turns the inside out. Brackets that are even without believing in strings, right before the end,
+    /// are the better sign then.
+    fn seems_done(&self, before: &str) -> bool {
+        matches!(self, Self::Scanned { scan, .. } if scan.is_raw_even())
+            && before.trim_end().ends_with(['}', ']'])
+    }
+}
+
+fn is_fenced(body: &str) -> bool {
+    body.len() <= FENCE_LINE && body.trim_start().starts_with("```")
+}
+
+/// Longest first line of a fence inside of a call.
+const FENCE_LINE: usize = 32;
+
+/// How a body ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BodyEnd {
+    /// By its closing tag, or by itself.
+    Closed,
+    /// With the reply.
+    Open,
+}
+
+/// What a further character did to a body.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    More,
+    /// It is whole. What ended it opens something itself and must be looked at again.
+    Ended {
+        again: &'static str,
+    },
+    /// It is over the bound.
+    TooLong,
+}
+
+/// A body.
+#[derive(Debug)]
+pub(super) struct Body {
+    pub(super) family: Family,
+    pub(super) name: Option<String>,
+    pub(super) text: String,
+    guard: Option<Guard>,
+    /// Where an end stood that did not count, and how long it was.
+    passed: Option<(usize, usize)>,
+    /// Over the bound: nothing is kept any more, only its end is looked for.
+    tail: Option<String>,
+}
+
+impl Body {
+    pub(super) fn new(family: Family, name: Option<String>) -> Self {
+        Self { family, name, text: String::new(), guard: None, passed: None, tail: None }
+    }
+
+    /// The next character.
+    pub(super) fn step(&mut self, c: char) -> Step {
+        if let Some(tail) = &mut self.tail {
+            return skip(tail, c, self.family);
+        }
+        self.text.push(c);
+        // White space decides nothing; asking at each of it would be slow.
+        if self.guard.is_none() && !c.is_whitespace() {
+            self.guard = self.family.guard(&self.text);
+        }
+        let Some(guard) = &mut self.guard else { return self.bounded() };
+        guard.step(&self.text, c);
+        if self.family.ends_with_json() && guard.is_complete() {
+            return Step::Ended { again: "" };
+        }
+        let Some(end) = self.family.ends().iter().find(|end| self.text.ends_with(**end)) else {
+            return self.bounded();
+        };
+        let at = self.text.len() - end.len();
+        if guard.is_inside() && !guard.seems_done(&self.text[..at]) {
+            self.passed.get_or_insert((at, end.len()));
+            return self.bounded();
+        }
+        self.text.truncate(at);
+        let opens = matches!(*end, markers::HARMONY_START | markers::HARMONY_CHANNEL);
+        Step::Ended { again: if opens { end } else { "" } }
+    }
+
+    fn bounded(&self) -> Step {
+        if self.text.len() > MAX_CALL_BYTES { Step::TooLong } else { Step::More }
+    }
+
+    /// Keeps nothing from here on but what may be the beginning of its end.
+    pub(super) fn skip_rest(&mut self) {
+        let kept = self.text.floor_char_boundary(self.text.len().saturating_sub(longest_end(self.family)));
+        self.tail = Some(self.text.split_off(kept));
+        self.text = String::new();
+    }
+
+    /// Whether it was over the bound.
+    pub(super) fn is_skipping(&self) -> bool {
+        self.tail.is_some()
+    }
+
+    /// Cuts the body at the first end that did not count, and gives back what stood behind it: nothing better came.
+    pub(super) fn fall_back(&mut self) -> Option<String> {
+        if self.guard.as_ref().is_some_and(Guard::is_complete) {
+            return None;
+        }
+        let (at, length) = self.passed.take()?;
+        let rest = self.text[at + length..].to_owned();
+        self.text.truncate(at);
+        Some(rest)
+    }
+}
+
+fn longest_end(family: Family) -> usize {
+    family.ends().iter().map(|end| end.len()).max().unwrap_or(0)
+}
+
+/// Looks for the end and for nothing else.
+fn skip(tail: &mut String, c: char, family: Family) -> Step {
+    tail.push(c);
+    let ends = family.ends();
+    if ends.iter().any(|end| tail.ends_with(end)) {
+        return Step::Ended { again: "" };
+    }
+    let longest = longest_end(family);
+    if tail.len() > 4 * longest {
+        let cut = tail.floor_char_boundary(tail.len().saturating_sub(longest));
+        tail.drain(..cut);
+    }
+    Step::More
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(family: Family, text: &str) -> Option<String> {
+        let mut body = Body::new(family, None);
+        for c in text.chars() {
+            match body.step(c) {
+                Step::More => {}
+                Step::Ended { .. } => return Some(body.text),
+                Step::TooLong => return None,
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn an_end_inside_of_an_argument_does_not_count() {
+        let body = r#"{"name":"w","arguments":{"t":"<tool>{}</tool>"}}"#;
+        assert_eq!(ended(Family::Plain, &format!("{body}</tool> x")).as_deref(), Some(body));
+        let body = "<function=w><parameter=t></tool_call></parameter></function>";
+        assert_eq!(ended(Family::Hermes, &format!("{body}</tool_call>")).as_deref(), Some(body));
+        let body = "call:w{t:<|\"|><tool_call|><|\"|>}";
+        assert_eq!(ended(Family::Gemma, &format!("{body}<tool_call|>")).as_deref(), Some(body));
+    }
+
+    #[test]
+    fn a_stray_quote_does_not_hide_the_end() {
+        let body = r#"{"name":"w","arguments":{"t":"5" wide"}}"#;
+        assert_eq!(ended(Family::Plain, &format!("{body}</tool>")).as_deref(), Some(body));
+    }
+
+    #[test]
+    fn some_families_end_with_their_json() {
+        assert_eq!(ended(Family::Mistral, "f[ARGS]{\"a\":[1]} x").as_deref(), Some("f[ARGS]{\"a\":[1]}"));
+        assert_eq!(ended(Family::Mistral, "[{\"a\":[1]}] x").as_deref(), Some("[{\"a\":[1]}]"));
+    }
+
+    #[test]
+    fn size_is_bounded_and_the_end_still_found() {
+        let mut body = Body::new(Family::Plain, None);
+        let mut steps = "x".repeat(MAX_CALL_BYTES + 1).chars().map(|c| body.step(c)).collect::<Vec<_>>();
+        assert_eq!(steps.pop(), Some(Step::TooLong));
+        assert!(steps.iter().all(|step| *step == Step::More));
+        body.skip_rest();
+        let ends: Vec<_> = format!("{}\"</tool>", "y".repeat(500)).chars().map(|c| body.step(c)).collect();
+        assert_eq!(ends.last(), Some(&Step::Ended { again: "" }));
+    }
+}

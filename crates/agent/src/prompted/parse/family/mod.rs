@@ -1,0 +1,134 @@
+//! The forms in which models write calls, one small file for each family. A closed set: what is not in it is text.
+
+mod deepseek;
+mod function_tag;
+mod gemma;
+mod glm;
+mod harmony;
+mod hermes;
+mod invoke;
+mod kimi;
+mod llama;
+mod mistral;
+mod pythonic;
+mod tags;
+
+use super::{
+    body::{BodyEnd, Guard},
+    envelope::{self, Read},
+    markers,
+    scan::Scan,
+    tools::Tools,
+};
+
+pub(super) use pythonic::read as read_pythonic;
+
+/// A form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Family {
+    /// `<tool>{"name":N,"arguments":J}</tool>`: ours.
+    Plain,
+    /// `<tool_call>…</tool_call>`: Hermes, Qwen; and with other insides Qwen3-Coder and GLM.
+    Hermes,
+    /// `<function=N>…</function>`: Functionary 3.1 with JSON in it, Qwen3-Coder with tags in it.
+    Function,
+    /// `N` and a line of JSON: Functionary 3.2.
+    Functionary,
+    /// `<|python_tag|>{"name":N,"parameters":J}`: Llama 3.
+    PythonTag,
+    /// `<|tool_call_start|>[f(a="x")]<|tool_call_end|>`: LFM2.
+    Pythonic,
+    /// `[TOOL_CALLS][{…}]` and `[TOOL_CALLS]N[ARGS]J`.
+    Mistral,
+    /// `functools[{…}]`: Firefunction, Phi-4-mini.
+    Functools,
+    /// `<start_function_call>call:N{k:<escape>v<escape>}<end_function_call>`.
+    FunctionGemma,
+    /// `<|tool_call>call:N{k:<|"|>v<|"|>}<tool_call|>`: Gemma 4.
+    Gemma,
+    /// `<｜tool▁call▁begin｜>…<｜tool▁call▁end｜>`: V3 and V3.1.
+    DeepSeek,
+    /// `<｜DSML｜invoke name="N">…`: DeepSeek V3.2 and later.
+    Dsml,
+    /// `<|tool_call_begin|>functions.N:0<|tool_call_argument_begin|>J<|tool_call_end|>`.
+    Kimi,
+    /// `<invoke name="N">…</invoke>` in `<minimax:tool_call>`.
+    MiniMax,
+    /// `<|channel|>commentary to=functions.N<|message|>J<|call|>`: GPT-OSS.
+    Harmony,
+}
+
+impl Family {
+    /// What ends a body.
+    pub(super) const fn ends(self) -> &'static [&'static str] {
+        match self {
+            // Models mix these two up.
+            Self::Plain | Self::Hermes => &["</tool>", "</tool_call>", "</tools>", "</tool_calls>"],
+            Self::Function => &["</function>"],
+            Self::PythonTag => &["<|eom_id|>", "<|eot_id|>"],
+            Self::Pythonic | Self::Kimi => &["<|tool_call_end|>"],
+            Self::FunctionGemma => &["<end_function_call>"],
+            Self::Gemma => &["<tool_call|>"],
+            Self::DeepSeek => &["<｜tool▁call▁end｜>"],
+            Self::Dsml => &["</｜DSML｜invoke>"],
+            Self::MiniMax => &["</invoke>"],
+            Self::Harmony => markers::HARMONY_ENDS,
+            Self::Mistral | Self::Functools | Self::Functionary => &[],
+        }
+    }
+
+    /// Whether a body ends with its JSON.
+    pub(super) const fn ends_with_json(self) -> bool {
+        match self {
+            Self::PythonTag | Self::Mistral | Self::Functools | Self::Functionary | Self::Harmony => true,
+            Self::Plain | Self::Hermes | Self::Function | Self::Pythonic | Self::FunctionGemma => false,
+            Self::Gemma | Self::DeepSeek | Self::Dsml | Self::Kimi | Self::MiniMax => false,
+        }
+    }
+
+    /// Inside of what an end does not count, once a body has come this far.
+    pub(super) fn guard(self, body: &str) -> Option<Guard> {
+        let parameters = || Guard::between("<parameter", "</parameter>");
+        match self {
+            Self::Plain | Self::PythonTag | Self::Mistral | Self::Functools | Self::Functionary => {
+                Some(Guard::json())
+            }
+            Self::DeepSeek | Self::Kimi | Self::Harmony => Some(Guard::json()),
+            Self::Pythonic => Some(Guard::scanned(Scan::python())),
+            Self::FunctionGemma => Some(Guard::delimited(gemma::ESCAPE)),
+            Self::Gemma => Some(Guard::delimited(gemma::QUOTE)),
+            Self::MiniMax => Some(parameters()),
+            Self::Dsml => Some(Guard::between("<｜DSML｜parameter", "</｜DSML｜parameter>")),
+            Self::Hermes => body.trim_start().chars().next().map(|first| match first {
+                '{' | '[' | '`' => Guard::json(),
+                '<' => parameters(),
+                _ => Guard::between("<arg_value>", "</arg_value>"),
+            }),
+            Self::Function => {
+                let (_, inside) = body.split_once('>')?;
+                let first = inside.trim_start().chars().next()?;
+                Some(if first == '{' { Guard::json() } else { parameters() })
+            }
+        }
+    }
+
+    /// The calls of a body, without what ended it. `name` is what a header said.
+    pub(super) fn read(self, name: Option<&str>, body: &str, end: BodyEnd, tools: &Tools) -> Vec<Read> {
+        match self {
+            Self::Plain | Self::Functools => envelope::calls(body, tools),
+            Self::Hermes => hermes::read(body, end, tools),
+            Self::Function => function_tag::read(&function_tag::whole(body, end), tools),
+            Self::Functionary => vec![llama::functionary(body, tools)],
+            Self::PythonTag => llama::python_tag(body, tools),
+            Self::Pythonic => pythonic::wrapped(body, tools),
+            Self::Mistral => mistral::read(body, tools),
+            Self::FunctionGemma => vec![gemma::read(body, gemma::ESCAPE, tools)],
+            Self::Gemma => vec![gemma::read(body, gemma::QUOTE, tools)],
+            Self::DeepSeek => vec![deepseek::read(body, tools)],
+            Self::Dsml => vec![invoke::dsml(body, end, tools)],
+            Self::Kimi => vec![kimi::read(body, tools)],
+            Self::MiniMax => vec![invoke::minimax(body, end, tools)],
+            Self::Harmony => vec![harmony::read(name.unwrap_or_default(), body, tools)],
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Thoughts, and other text that runs up to a known end.
+
+use super::markers;
+
+/// Text up to one of its ends.
+#[derive(Debug)]
+pub(super) struct Thoughts {
+    ends: &'static [&'static str],
+    /// What may be the beginning of an end.
+    held: String,
+    /// Nothing but line breaks so far.
+    blank: bool,
+}
+
+/// What a further character did.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// So much is surely not the end.
+    More(String),
+    /// It was the end. What ended it may open something itself and must be looked at again.
+    Ended { again: &'static str },
+}
+
+impl Thoughts {
+    pub(super) fn new(ends: &'static [&'static str]) -> Self {
+        Self { ends, held: String::new(), blank: true }
+    }
+
+    /// The next character.
+    pub(super) fn step(&mut self, c: char) -> Step {
+        if self.blank && self.held.is_empty() && c.is_whitespace() {
+            return Step::More(String::new());
+        }
+        self.held.push(c);
+        let mut free = String::new();
+        while !self.held.is_empty() && !self.ends.iter().any(|end| end.starts_with(self.held.as_str())) {
+            free.push(self.held.remove(0));
+        }
+        if let Some(end) = self.ends.iter().find(|end| **end == self.held) {
+            let opens = matches!(*end, markers::HARMONY_START | markers::HARMONY_CHANNEL);
+            return Step::Ended { again: if opens { end } else { "" } };
+        }
+        self.blank &= free.is_empty();
+        Step::More(free)
+    }
+
+    /// What was held back, at the end of a reply.
+    pub(super) fn rest(self) -> String {
+        self.held
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_end_is_held_back() {
+        let mut thoughts = Thoughts::new(&["</think>"]);
+        let said: Vec<_> = "\n a</th<".chars().map(|c| thoughts.step(c)).collect();
+        let said: String =
+            said.iter().map(|step| if let Step::More(text) = step { text } else { "" }).collect();
+        assert_eq!(said, "a</th");
+        let ended = "/think>".chars().map(|c| thoughts.step(c)).last();
+        assert_eq!(ended, Some(Step::Ended { again: "" }));
+    }
+}

@@ -1,0 +1,122 @@
+//! What is known of a tool before it is called. Untrusted text, read up to bounds.
+
+use serde_json::Value;
+use toolyard_core::catalog::Tool;
+use toolyard_protocol::tool::ActivationPhrases;
+
+use super::MAX_PARAMETERS;
+
+/// Deepest level of a schema at which parameters are still read.
+const MAX_DEPTH: usize = 4;
+
+/// One tool, as text.
+#[derive(Debug, Clone, Default)]
+pub struct ToolDocument<'a> {
+    /// What the caller knows the tool by, usually its position in the view.
+    pub key: usize,
+    /// Its identifier inside its app, such as `add_task`.
+    pub name: &'a str,
+    /// Its other identifiers: the alias, the canonical name.
+    pub aliases: Vec<&'a str>,
+    /// Its title for people; may be empty.
+    pub title: &'a str,
+    /// The name of its app for people; may be empty.
+    pub app_name: &'a str,
+    /// What it does.
+    pub description: &'a str,
+    /// Name and description of each parameter.
+    pub parameters: Vec<(&'a str, &'a str)>,
+    /// Activation phrases, each with its language tag where that is known.
+    pub phrases: Vec<(&'a str, Option<&'a str>)>,
+}
+
+impl<'a> ToolDocument<'a> {
+    /// What the catalog knows of a tool.
+    pub fn of(key: usize, tool: &'a Tool) -> Self {
+        let definition = &tool.definition;
+        let phrases = definition.extensions.activation_phrases.as_ref();
+        Self {
+            key,
+            name: tool.name.local(),
+            aliases: vec![tool.alias.as_str(), tool.name.as_str()],
+            title: definition.title.as_deref().unwrap_or_default(),
+            app_name: &tool.app.record.details.name,
+            description: &definition.description,
+            parameters: parameters_of(&definition.input_schema),
+            phrases: phrases.map(phrases_of).unwrap_or_default(),
+        }
+    }
+}
+
+/// Phrases with their language tags.
+pub(super) fn phrases_of(phrases: &ActivationPhrases) -> Vec<(&str, Option<&str>)> {
+    match phrases {
+        ActivationPhrases::Plain(list) => list.iter().map(|phrase| (phrase.as_str(), None)).collect(),
+        ActivationPhrases::ByLanguage(map) => map
+            .iter()
+            .flat_map(|(tag, list)| list.iter().map(move |phrase| (phrase.as_str(), Some(tag.as_str()))))
+            .collect(),
+    }
+}
+
+/// Names and descriptions of what a schema takes, those inside of objects and lists included, up to [`MAX_PARAMETERS`].
+pub fn parameters_of(schema: &Value) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
+    collect(schema, 0, &mut found);
+    found
+}
+
+fn collect<'a>(schema: &'a Value, depth: usize, found: &mut Vec<(&'a str, &'a str)>) {
+    if depth == MAX_DEPTH {
+        return;
+    }
+    for (name, parameter) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        if found.len() == MAX_PARAMETERS {
+            return;
+        }
+        found.push((name, parameter.get("description").and_then(Value::as_str).unwrap_or_default()));
+        collect(parameter, depth + 1, found);
+    }
+    if let Some(items) = schema.get("items") {
+        collect(items, depth + 1, found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn parameters_are_read_through_objects_and_lists() {
+        let schema = json!({ "properties": {
+            "to": { "description": "Recipients", "items": { "properties": { "mail": { "type": "string" } } } },
+            "odd": true,
+        } });
+        let mut found = parameters_of(&schema);
+        found.sort_unstable();
+        assert_eq!(found, [("mail", ""), ("odd", ""), ("to", "Recipients")]);
+        assert!(parameters_of(&json!("no schema")).is_empty());
+    }
+
+    #[test]
+    fn deep_and_wide_schemas_are_read_up_to_a_bound() {
+        let mut deep = json!({});
+        for _ in 0..100 {
+            deep = json!({ "properties": { "in": deep } });
+        }
+        assert_eq!(parameters_of(&deep).len(), MAX_DEPTH);
+        let wide: serde_json::Map<_, _> =
+            (0..MAX_PARAMETERS + 1).map(|at| (at.to_string(), json!({}))).collect();
+        assert_eq!(parameters_of(&json!({ "properties": wide })).len(), MAX_PARAMETERS);
+    }
+
+    #[test]
+    fn phrases_keep_their_language() {
+        let plain = ActivationPhrases::Plain(vec!["a".to_owned()]);
+        assert_eq!(phrases_of(&plain), [("a", None)]);
+        let tagged = ActivationPhrases::ByLanguage([("de".to_owned(), vec!["b".to_owned()])].into());
+        assert_eq!(phrases_of(&tagged), [("b", Some("de"))]);
+    }
+}

@@ -1,0 +1,65 @@
+//! How good the shortlist is on a set of tools and questions: the share of right tools among the first k.
+//!
+//! Both files are JSON Lines. A tool is an MCP definition, optionally with `package`, `app` (its name for people) and
+//! `mentraExtensions.activationPhrases`; it is known as `package:name`, or by its name alone. A question has `text`,
+//! the right `tools`, and optionally a `kind` and `recent` texts, the newest first.
+
+mod read;
+mod report;
+
+use std::{collections::HashMap, io::BufRead, sync::Arc, time::Duration};
+
+pub use read::{EvalError, MAX_LINE_BYTES, MAX_QUESTIONS};
+pub use report::{KS, Report, Row};
+
+use super::{
+    DEFAULT_LIMIT, Query, ToolDocument, ToolIndex, document::phrases_of, parameters_of, pick,
+    vectors::WordVectors,
+};
+use read::{Question, Tool};
+
+/// Measures a set. `now` is a clock that only goes forward, from any start.
+pub fn measure(
+    tools: impl BufRead,
+    questions: impl BufRead,
+    vectors: Option<Arc<WordVectors>>,
+    mut now: impl FnMut() -> Duration,
+) -> Result<Report, EvalError> {
+    let tools = read::tools(tools)?;
+    let by_name: HashMap<String, usize> = tools.iter().map(Tool::id).zip(0..).collect();
+    let questions = read::questions(questions, |name| by_name.get(name).copied())?;
+    let start = now();
+    let index = ToolIndex::build((0..).zip(&tools).map(|(key, tool)| document(key, tool)), vectors);
+    let mut report = Report::new(&index, now().saturating_sub(start));
+    for question in &questions {
+        let query =
+            Query { text: &question.text, recent: question.recent.iter().map(String::as_str).collect() };
+        let start = now();
+        let hits = index.search(&query, KS[KS.len() - 1]);
+        let time = now().saturating_sub(start);
+        let ranked: Vec<usize> = hits.iter().map(|hit| hit.key).collect();
+        let picked = pick(&index, &query, &[], DEFAULT_LIMIT);
+        report.add(question, &ranked, &picked, time);
+    }
+    Ok(report.finish())
+}
+
+fn document(key: usize, tool: &Tool) -> ToolDocument<'_> {
+    let phrases = tool.extensions.activation_phrases.as_ref();
+    ToolDocument {
+        key,
+        name: &tool.name,
+        aliases: Vec::new(),
+        title: tool.title.as_deref().unwrap_or_default(),
+        app_name: tool.app.as_deref().unwrap_or_default(),
+        description: tool.description.as_deref().unwrap_or_default(),
+        parameters: parameters_of(&tool.input_schema),
+        phrases: phrases.map(phrases_of).unwrap_or_default(),
+    }
+}
+
+/// The share of the right tools that is among those found.
+fn recall(question: &Question, found: &[usize]) -> f64 {
+    let right = question.right.iter().filter(|tool| found.contains(tool)).count();
+    right as f64 / question.right.len() as f64
+}

@@ -1,0 +1,131 @@
+//! The numbers of a set, for people and as JSON.
+
+use std::{collections::BTreeMap, fmt, time::Duration};
+
+use serde::{Serialize, Serializer};
+
+use super::{Question, recall};
+use crate::shortlist::ToolIndex;
+
+/// How many of the best tools are looked at.
+pub const KS: [usize; 5] = [1, 3, 5, 10, 24];
+
+/// Results over some questions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Row {
+    /// How many questions.
+    pub questions: usize,
+    /// Share of the right tools among the first 1, 3, 5, 10 and 24, mean over the questions.
+    pub recall: [f64; KS.len()],
+    /// Share of the right tools in the list that a model would see.
+    pub picked: f64,
+}
+
+/// What came out.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// How many tools.
+    pub tools: usize,
+    /// Whether meaning counted.
+    pub vectors: bool,
+    /// All questions.
+    pub all: Row,
+    /// By kind, where questions have one.
+    pub kinds: BTreeMap<String, Row>,
+    /// Bytes that the index holds.
+    pub index_bytes: usize,
+    /// Time to build the index, in seconds.
+    #[serde(serialize_with = "seconds")]
+    pub build: Duration,
+    /// Mean time of a search, in seconds.
+    #[serde(serialize_with = "seconds")]
+    pub mean: Duration,
+    /// Time that 95 of 100 searches keep, in seconds.
+    #[serde(serialize_with = "seconds")]
+    pub p95: Duration,
+    #[serde(skip)]
+    times: Vec<Duration>,
+}
+
+impl Report {
+    pub(super) fn new(index: &ToolIndex, build: Duration) -> Self {
+        Self {
+            tools: index.len(),
+            vectors: index.meaning.is_some(),
+            all: Row::default(),
+            kinds: BTreeMap::new(),
+            index_bytes: index.bytes(),
+            build,
+            mean: Duration::ZERO,
+            p95: Duration::ZERO,
+            times: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, question: &Question, ranked: &[usize], picked: &[usize], time: Duration) {
+        let recalls = KS.map(|k| recall(question, &ranked[..k.min(ranked.len())]));
+        let picked = recall(question, picked);
+        self.all.add(recalls, picked);
+        if let Some(kind) = &question.kind {
+            self.kinds.entry(kind.clone()).or_default().add(recalls, picked);
+        }
+        self.times.push(time);
+    }
+
+    pub(super) fn finish(mut self) -> Self {
+        self.all.divide();
+        self.kinds.values_mut().for_each(Row::divide);
+        self.times.sort_unstable();
+        let count = self.times.len();
+        self.mean = self.times.iter().sum::<Duration>() / u32::try_from(count.max(1)).unwrap_or(u32::MAX);
+        self.p95 = self.times.get((count * 95).div_ceil(100).saturating_sub(1)).copied().unwrap_or_default();
+        self
+    }
+}
+
+impl Row {
+    fn add(&mut self, recalls: [f64; KS.len()], picked: f64) {
+        self.questions += 1;
+        self.recall.iter_mut().zip(recalls).for_each(|(sum, recall)| *sum += recall);
+        self.picked += picked;
+    }
+
+    fn divide(&mut self) {
+        let count = self.questions.max(1) as f64;
+        self.recall.iter_mut().for_each(|sum| *sum /= count);
+        self.picked /= count;
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let vectors = if self.vectors { "with" } else { "without" };
+        writeln!(f, "{} tools, {} questions, {vectors} word vectors", self.tools, self.all.questions)?;
+        write!(f, "{:<16}{:>10}", "recall at", "questions")?;
+        KS.iter().try_for_each(|k| write!(f, "{k:>8}"))?;
+        writeln!(f, "{:>8}", "picked")?;
+        let all = [("all", &self.all)];
+        for (name, row) in self.kinds.iter().map(|(kind, row)| (kind.as_str(), row)).chain(all) {
+            write!(f, "{name:<16}{:>10}", row.questions)?;
+            row.recall
+                .iter()
+                .chain([&row.picked])
+                .try_for_each(|recall| write!(f, "{:>8.1}", 100.0 * recall))?;
+            writeln!(f)?;
+        }
+        let micros = |time: Duration| time.as_secs_f64() * 1e6;
+        let (build, kib) = (self.build.as_secs_f64() * 1e3, self.index_bytes / 1024);
+        writeln!(f, "index: built in {build:.1} ms, {kib} KiB")?;
+        write!(
+            f,
+            "search: {:.0} µs in the mean, {:.0} µs at the 95th percentile",
+            micros(self.mean),
+            micros(self.p95)
+        )
+    }
+}
+
+fn seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_secs_f64())
+}

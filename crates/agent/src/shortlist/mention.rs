@@ -1,0 +1,190 @@
+//! What a question names outright: a tool, an app, an activation phrase, whatever the spelling.
+
+use std::collections::HashMap;
+
+use super::{language::Language, words::Atoms};
+
+/// A mention that fits more tools than this tells none of them apart (`search`, `list`).
+const MAX_SHARED: usize = 8;
+/// Longest mention, in words, or characters where a script has no spaces.
+const MAX_ATOMS: usize = 24;
+
+/// What was named, from the weakest to the strongest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mention {
+    /// The app that the tool belongs to.
+    App,
+    /// An activation phrase of the tool.
+    Phrase,
+    /// The tool itself: its name, an alias or its title.
+    Tool,
+}
+
+/// Everything that can be named, by its letters alone.
+#[derive(Debug, Default)]
+pub(super) struct Mentions {
+    /// Names and phrases, to places in `targets`.
+    names: HashMap<Box<str>, Vec<(u32, Mention)>>,
+    /// Apps by name, and the tools of each.
+    apps: HashMap<Box<str>, u32>,
+    app_tools: Vec<Vec<u32>>,
+    /// Longest key, in bytes.
+    longest: usize,
+}
+
+impl Mentions {
+    /// The tool can be called by this name.
+    pub(super) fn name(&mut self, tool: u32, name: &Atoms) {
+        self.add(tool, name, Mention::Tool);
+    }
+
+    /// The tool can be called by this phrase.
+    pub(super) fn phrase(&mut self, tool: u32, phrase: &Atoms) {
+        self.add(tool, phrase, Mention::Phrase);
+    }
+
+    fn add(&mut self, tool: u32, atoms: &Atoms, mention: Mention) {
+        let Some(key) = self.key(atoms) else { return };
+        let targets = self.names.entry(key).or_default();
+        // One beyond the bound is enough to know that there are too many.
+        if targets.len() <= MAX_SHARED && !targets.contains(&(tool, mention)) {
+            targets.push((tool, mention));
+        }
+    }
+
+    /// The tool belongs to the app of this name. Says the number of the app.
+    pub(super) fn app(&mut self, tool: u32, name: &Atoms) -> u32 {
+        let all = name.squeezed(0..name.len());
+        let app = match self.apps.get(all) {
+            Some(&app) => app,
+            None => {
+                let app = self.app_tools.len() as u32;
+                self.app_tools.push(Vec::new());
+                self.longest = self.longest.max(all.len());
+                self.apps.insert(all.into(), app);
+                app
+            }
+        };
+        self.app_tools[app as usize].push(tool);
+        app
+    }
+
+    /// The letters of a name, unless it is a word that is said all the time.
+    fn key(&mut self, atoms: &Atoms) -> Option<Box<str>> {
+        let all = atoms.squeezed(0..atoms.len());
+        if !tells(atoms.len(), all) || atoms.len() > MAX_ATOMS {
+            return None;
+        }
+        self.longest = self.longest.max(all.len());
+        Some(all.into())
+    }
+
+    /// The tools that a text names, each once for each way, in no order.
+    pub(super) fn in_text(&self, text: &Atoms) -> Vec<(u32, Mention)> {
+        let mut found = Vec::new();
+        for start in 0..text.len() {
+            for end in start + 1..=text.len().min(start + MAX_ATOMS) {
+                let said = text.squeezed(start..end);
+                if said.len() > self.longest {
+                    break;
+                }
+                if let Some(targets) = self.names.get(said).filter(|targets| targets.len() <= MAX_SHARED) {
+                    found.extend(targets);
+                }
+                if let Some(&app) = self.apps.get(said).filter(|_| tells(end - start, said)) {
+                    let tools = self.app_tools[app as usize].iter();
+                    found.extend(tools.map(|&tool| (tool, Mention::App)));
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// The tools of each app.
+    pub(super) fn by_app(&self) -> &[Vec<u32>] {
+        &self.app_tools
+    }
+
+    /// Bytes that the tables hold, roughly.
+    pub(super) fn bytes(&self) -> usize {
+        let names: usize =
+            self.names.iter().map(|(key, targets)| key.len() + 48 + targets.capacity() * 8).sum();
+        names + self.app_tools.iter().map(|tools| tools.capacity() * 4 + 72).sum::<usize>()
+    }
+}
+
+/// Whether these letters are more than a word that is said all the time.
+fn tells(atoms: usize, letters: &str) -> bool {
+    atoms > 1 || (letters.chars().nth(1).is_some() && !Language::English.is_stop_word(letters))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Mentions {
+        let mut mentions = Mentions::default();
+        mentions.name(0, &Atoms::of("get_userInfo"));
+        mentions.phrase(1, &Atoms::of("remind me to"));
+        mentions.phrase(2, &Atoms::of("次の電車"));
+        mentions.phrase(2, &Atoms::of("prochain métro"));
+        mentions.app(1, &Atoms::of("Task Pad"));
+        mentions.app(3, &Atoms::of("Task Pad"));
+        mentions
+    }
+
+    fn named(text: &str) -> Vec<(u32, Mention)> {
+        sample().in_text(&Atoms::of(text))
+    }
+
+    #[test]
+    fn tools_are_named_in_any_spelling() {
+        for text in
+            ["call get_user_info now", "getUserInfo", "GET-USER-INFO!", "getuserinfo", "get user info"]
+        {
+            assert_eq!(named(text), [(0, Mention::Tool)], "{text}");
+        }
+        for text in ["get user information", "target_user_info", "get info user", ""] {
+            assert!(named(text).is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn phrases_are_found_in_their_script() {
+        assert_eq!(named("Please remind me to call"), [(1, Mention::Phrase)]);
+        assert_eq!(named("新宿への次の電車は?"), [(2, Mention::Phrase)]);
+        assert_eq!(named("Le prochain metro"), [(2, Mention::Phrase)]);
+    }
+
+    #[test]
+    fn an_app_stands_for_all_its_tools() {
+        assert_eq!(named("open taskpad"), [(1, Mention::App), (3, Mention::App)]);
+        assert_eq!(sample().by_app(), [vec![1, 3]]);
+    }
+
+    #[test]
+    fn what_everybody_says_names_nobody() {
+        let mut mentions = Mentions::default();
+        mentions.name(0, &Atoms::of("do"));
+        mentions.name(1, &Atoms::of("x"));
+        mentions.app(0, &Atoms::of("Do"));
+        mentions.app(1, &Atoms::of(""));
+        for tool in 0..=MAX_SHARED as u32 {
+            mentions.name(tool, &Atoms::of("search"));
+        }
+        mentions.name(7, &Atoms::of(&"very ".repeat(MAX_ATOMS + 1)));
+        let text = format!("do x search {}", "very ".repeat(MAX_ATOMS + 1));
+        assert!(mentions.in_text(&Atoms::of(&text)).is_empty());
+    }
+
+    #[test]
+    fn the_bound_of_sharing_is_exact() {
+        let mut mentions = Mentions::default();
+        for tool in 0..MAX_SHARED as u32 {
+            mentions.name(tool, &Atoms::of("search"));
+        }
+        assert_eq!(mentions.in_text(&Atoms::of("search it")).len(), MAX_SHARED);
+    }
+}

@@ -1,0 +1,97 @@
+//! The list of tools that a model gets to see in one step.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Mention, Query, ToolIndex, top::top};
+
+/// How many tools a model sees where nothing else is configured.
+pub const DEFAULT_LIMIT: usize = 24;
+
+/// Picks the tools for one step: keys, in the order of the view, so that equal picks make equal prompts.
+///
+/// Up to `limit` tools, nothing is dropped. Above it, places go to
+/// 1. tools that the conversation `used` (oldest first), the last ones first, at most `limit`;
+/// 2. tools that the question names, by name or by an activation phrase;
+/// 3. the best tools of an app that the question names, a third of the places for each app;
+/// 4. the tools that fit best;
+/// 5. one tool of each app in turn, so that the model knows what there is.
+///
+/// What was used never takes the last half of the places from the others: rather the list grows, to one and a half
+/// times the limit at most.
+pub fn pick(index: &ToolIndex, query: &Query<'_>, used: &[usize], limit: usize) -> Vec<usize> {
+    if index.len() <= limit {
+        return index.keys.clone();
+    }
+    let mut picked = Picked { taken: vec![false; index.len()], room: limit };
+    picked.used(index, used);
+    picked.room = picked.room.max(limit.div_ceil(2));
+    let ranking = index.rank(query);
+    let by_score = |documents: &mut Vec<u32>| {
+        documents.sort_by(|&a, &b| ranking.scores[b as usize].total_cmp(&ranking.scores[a as usize]));
+    };
+    for strength in [Mention::Tool, Mention::Phrase] {
+        let named = ranking.mentions.iter().filter(|(_, mention)| *mention == strength);
+        let mut named: Vec<u32> = named.map(|(document, _)| *document).collect();
+        by_score(&mut named);
+        picked.take(named);
+    }
+    let of_apps = ranking.mentions.iter().filter(|(_, mention)| *mention == Mention::App);
+    let of_apps: HashSet<u32> = of_apps.map(|(document, _)| *document).collect();
+    for tools in index.mentions.by_app().iter().filter(|tools| of_apps.contains(&tools[0])) {
+        let mut tools = tools.clone();
+        by_score(&mut tools);
+        tools.truncate(limit.div_ceil(3));
+        picked.take(tools);
+    }
+    picked.take(top(&ranking.scores, picked.room + picked.count()));
+    picked.one_of_each(index.mentions.by_app());
+    picked.keys(index)
+}
+
+struct Picked {
+    taken: Vec<bool>,
+    /// Places left.
+    room: usize,
+}
+
+impl Picked {
+    /// Takes documents until there is no room.
+    fn take(&mut self, documents: impl IntoIterator<Item = u32>) {
+        for document in documents {
+            if self.room == 0 {
+                return;
+            }
+            let taken = &mut self.taken[document as usize];
+            self.room -= usize::from(!*taken);
+            *taken = true;
+        }
+    }
+
+    fn used(&mut self, index: &ToolIndex, used: &[usize]) {
+        // Later entries win, so each key keeps the place of its last use.
+        let ages: HashMap<usize, usize> = used.iter().copied().zip((0..used.len()).rev()).collect();
+        let known =
+            (0..).zip(&index.keys).filter_map(|(document, key)| ages.get(key).map(|age| (*age, document)));
+        let mut known: Vec<(usize, u32)> = known.collect();
+        known.sort_unstable();
+        self.take(known.into_iter().map(|(_, document)| document));
+    }
+
+    fn one_of_each(&mut self, apps: &[Vec<u32>]) {
+        let longest = apps.iter().map(Vec::len).max().unwrap_or_default();
+        for round in 0..longest {
+            if self.room == 0 {
+                return;
+            }
+            self.take(apps.iter().filter_map(|tools| tools.get(round).copied()));
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.taken.iter().filter(|taken| **taken).count()
+    }
+
+    fn keys(&self, index: &ToolIndex) -> Vec<usize> {
+        index.keys.iter().zip(&self.taken).filter(|(_, taken)| **taken).map(|(key, _)| *key).collect()
+    }
+}

@@ -1,0 +1,345 @@
+//! Which words stand in which tools, and how much each says there (BM25F). Flat arrays, final weights.
+
+use std::{collections::HashMap, ops::Range};
+
+use super::language::Language;
+
+/// How fast more of the same word stops to matter.
+const SATURATION: f32 = 1.2;
+
+/// How a field counts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Field {
+    /// Against other fields.
+    weight: f32,
+    /// How much a long text thins out its words, 0 to 1.
+    length: f32,
+}
+
+/// Where the text of a tool stands. Phrases of each language but English are fields of their own after these.
+pub(super) const NAME: usize = 0;
+pub(super) const TITLE: usize = 1;
+pub(super) const APP: usize = 2;
+pub(super) const DESCRIPTION: usize = 3;
+pub(super) const PARAMETERS: usize = 4;
+pub(super) const PHRASES: usize = 5;
+const FIELDS: [Field; 6] = [
+    Field { weight: 3.0, length: 0.5 },
+    Field { weight: 3.0, length: 0.5 },
+    Field { weight: 1.0, length: 0.3 },
+    Field { weight: 2.0, length: 0.75 },
+    Field { weight: 1.0, length: 0.75 },
+    Field { weight: 2.0, length: 0.5 },
+];
+
+/// The words of one language.
+#[derive(Debug)]
+pub(super) struct Space {
+    pub(super) language: Language,
+    terms: HashMap<Box<str>, u32>,
+    /// What a word is worth that no tool has.
+    pub(super) unseen: f32,
+}
+
+/// A word of a language, as the tools have it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Term {
+    /// How rare it is.
+    pub(super) rarity: f32,
+    start: u32,
+    end: u32,
+}
+
+/// Words to tools.
+#[derive(Debug)]
+pub(super) struct Postings {
+    spaces: Vec<Space>,
+    terms: Vec<Term>,
+    documents: Vec<u32>,
+    weights: Vec<f32>,
+}
+
+impl Postings {
+    /// Languages that the tools know; the first is that of all texts without a language.
+    pub(super) fn spaces(&self) -> &[Space] {
+        &self.spaces
+    }
+
+    /// A stem, as the tools have it.
+    pub(super) fn find(&self, space: &Space, stem: &str) -> Option<Term> {
+        space.terms.get(stem).map(|&term| self.terms[term as usize])
+    }
+
+    /// The tools that have a term, and what it weighs there.
+    pub(super) fn of(&self, term: Term) -> impl Iterator<Item = (usize, f32)> {
+        let range = term.start as usize..term.end as usize;
+        self.documents[range.clone()]
+            .iter()
+            .map(|&document| document as usize)
+            .zip(self.weights[range].iter().copied())
+    }
+
+    /// Bytes that the arrays hold.
+    pub(super) fn bytes(&self) -> usize {
+        let words: usize =
+            self.spaces.iter().flat_map(|space| space.terms.keys()).map(|term| term.len() + 24).sum();
+        words + self.terms.len() * size_of::<Term>() + self.documents.len() * 8
+    }
+}
+
+/// A word in a field of a tool.
+#[derive(Debug, Clone, Copy)]
+struct Occurrence {
+    term: u32,
+    document: u32,
+    field: u32,
+    count: f32,
+}
+
+/// Collects words, tool by tool.
+#[derive(Debug)]
+pub(super) struct Collector {
+    spaces: Vec<Space>,
+    /// Words as written, by space, so that each is stemmed once.
+    seen: Vec<HashMap<Box<str>, Option<u32>>>,
+    terms: u32,
+    occurrences: Vec<Occurrence>,
+    /// Words by field and tool.
+    lengths: Vec<Vec<f32>>,
+    documents: u32,
+    /// Words of the tool under way: term and field.
+    open: Vec<(u32, u32)>,
+    /// Most occurrences.
+    limit: usize,
+}
+
+impl Collector {
+    /// Takes up to `limit` occurrences of words.
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            spaces: vec![Space { language: Language::English, terms: HashMap::new(), unseen: 0.0 }],
+            seen: vec![HashMap::new()],
+            terms: 0,
+            occurrences: Vec::new(),
+            lengths: vec![Vec::new(); FIELDS.len()],
+            documents: 0,
+            open: Vec::new(),
+        }
+    }
+
+    /// The field of phrases in a language.
+    pub(super) fn phrases_in(&mut self, language: Language) -> usize {
+        let at = self.spaces.iter().position(|space| space.language == language).unwrap_or_else(|| {
+            self.spaces.push(Space { language, terms: HashMap::new(), unseen: 0.0 });
+            self.seen.push(HashMap::new());
+            self.lengths.push(Vec::new());
+            self.spaces.len() - 1
+        });
+        PHRASES + at
+    }
+
+    /// A word of the tool under way, and whether it says something.
+    pub(super) fn word(&mut self, field: usize, word: &str) -> bool {
+        let at = field.saturating_sub(PHRASES);
+        let term = match self.seen[at].get(word) {
+            Some(term) => *term,
+            None => {
+                let term = self.term(at, word);
+                self.seen[at].insert(word.into(), term);
+                term
+            }
+        };
+        self.open.extend(term.map(|term| (term, field as u32)));
+        term.is_some()
+    }
+
+    fn term(&mut self, at: usize, word: &str) -> Option<u32> {
+        let space = &mut self.spaces[at];
+        if space.language.is_stop_word(word) {
+            return None;
+        }
+        let stem = space.language.stem(word);
+        if let Some(&term) = space.terms.get(&*stem) {
+            return Some(term);
+        }
+        space.terms.insert(stem.into(), self.terms);
+        self.terms += 1;
+        Some(self.terms - 1)
+    }
+
+    /// The tool under way is complete.
+    pub(super) fn close(&mut self) {
+        let document = self.documents;
+        self.documents += 1;
+        self.open.sort_unstable();
+        for same in self.open.chunk_by(|a, b| a == b) {
+            if self.occurrences.len() >= self.limit {
+                break;
+            }
+            let (term, field) = same[0];
+            let count = same.len() as f32;
+            let lengths = &mut self.lengths[field as usize];
+            lengths.resize(self.documents as usize, 0.0);
+            lengths[document as usize] += count;
+            self.occurrences.push(Occurrence { term, document, field, count });
+        }
+        self.open.clear();
+    }
+
+    pub(super) fn finish(mut self) -> Postings {
+        let norms = self.norms();
+        let ranges = self.ranges();
+        // Sorted by counting: stable, so the tools of a term stay in order, and one tool's fields stay together.
+        let mut next: Vec<usize> = ranges.iter().map(|range| range.start).collect();
+        let empty = Occurrence { term: 0, document: 0, field: 0, count: 0.0 };
+        let mut sorted = vec![empty; self.occurrences.len()];
+        for occurrence in self.occurrences.drain(..) {
+            let place = &mut next[occurrence.term as usize];
+            sorted[*place] = occurrence;
+            *place += 1;
+        }
+        let worlds = self.worlds();
+        let (mut documents, mut weights) = (Vec::new(), Vec::new());
+        let terms = ranges.into_iter().map(|range| {
+            let (start, found) = (documents.len(), &sorted[range]);
+            let world = found.first().map_or(0.0, |one| worlds[(one.field as usize).saturating_sub(PHRASES)]);
+            let tools = found.chunk_by(|a, b| a.document == b.document);
+            let rarity = rarity(world, tools.clone().count() as f32);
+            for fields in tools {
+                let weight = |one: &Occurrence| one.count * norms[one.field as usize][one.document as usize];
+                let sum: f32 = fields.iter().map(weight).sum();
+                documents.push(fields[0].document);
+                weights.push(rarity * sum / (SATURATION + sum));
+            }
+            Term { rarity, start: start as u32, end: documents.len() as u32 }
+        });
+        let terms = terms.collect();
+        for (space, world) in self.spaces.iter_mut().zip(worlds) {
+            space.unseen = rarity(world, 0.0);
+        }
+        Postings { spaces: self.spaces, terms, documents, weights }
+    }
+
+    /// How many tools say anything in a language.
+    fn worlds(&self) -> Vec<f32> {
+        let others = self.lengths[FIELDS.len()..].iter();
+        let others = others.map(|lengths| lengths.iter().filter(|&&length| length > 0.0).count() as f32);
+        [self.documents as f32].into_iter().chain(others).collect()
+    }
+
+    /// What one word in a field of a tool counts, by field and tool.
+    fn norms(&mut self) -> Vec<Vec<f32>> {
+        let lengths = std::mem::take(&mut self.lengths);
+        let norms = lengths.iter().enumerate().map(|(at, lengths)| {
+            let field = FIELDS[at.min(PHRASES)];
+            let filled = lengths.iter().filter(|&&length| length > 0.0).count().max(1) as f32;
+            let mean = (lengths.iter().sum::<f32>() / filled).max(1.0);
+            let norm = |length: &f32| field.weight / (1.0 - field.length + field.length * length / mean);
+            lengths.iter().map(norm).collect()
+        });
+        let norms = norms.collect();
+        self.lengths = lengths;
+        norms
+    }
+
+    /// Where the occurrences of each term go.
+    fn ranges(&self) -> Vec<Range<usize>> {
+        let mut counts = vec![0; self.terms as usize];
+        self.occurrences.iter().for_each(|occurrence| counts[occurrence.term as usize] += 1);
+        let mut start = 0;
+        let range = |count: usize| {
+            start += count;
+            start - count..start
+        };
+        counts.into_iter().map(range).collect()
+    }
+}
+
+/// How much a word says that `found` of `world` tools have.
+fn rarity(world: f32, found: f32) -> f32 {
+    (1.0 + (world - found + 0.5).max(0.0) / (found + 0.5)).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(tools: &[&[(usize, &str)]]) -> Postings {
+        let mut collector = Collector::new(100);
+        for tool in tools {
+            for (field, word) in *tool {
+                collector.word(*field, word);
+            }
+            collector.close();
+        }
+        collector.finish()
+    }
+
+    fn weights(postings: &Postings, stem: &str) -> Vec<(usize, f32)> {
+        let term = postings.find(&postings.spaces()[0], stem);
+        term.map(|term| postings.of(term).collect()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_word_in_the_name_outweighs_one_in_a_parameter() {
+        let postings = of(&[&[(PARAMETERS, "task")], &[(NAME, "tasks")], &[(DESCRIPTION, "task")], &[]]);
+        let found = weights(&postings, "task");
+        assert_eq!(found.iter().map(|(document, _)| *document).collect::<Vec<_>>(), [0, 1, 2]);
+        assert!(found[0].1 < found[2].1 && found[2].1 < found[1].1, "{found:?}");
+    }
+
+    #[test]
+    fn fields_of_one_tool_add_up_to_one_posting() {
+        let postings =
+            of(&[&[(NAME, "task"), (DESCRIPTION, "task"), (DESCRIPTION, "task")], &[(NAME, "task")]]);
+        let found = weights(&postings, "task");
+        assert_eq!(found.len(), 2);
+        assert!(found[0].1 > found[1].1);
+    }
+
+    #[test]
+    fn rare_words_say_more_and_long_texts_less() {
+        let long =
+            [(DESCRIPTION, "kettle"), (DESCRIPTION, "water"), (DESCRIPTION, "tea"), (DESCRIPTION, "cup")];
+        let postings = of(&[&[(DESCRIPTION, "kettle")], &long, &[(DESCRIPTION, "lamp")]]);
+        let kettle = weights(&postings, "kettl");
+        assert!(kettle[0].1 > kettle[1].1);
+        assert!(weights(&postings, "lamp")[0].1 > kettle[0].1);
+        assert!(weights(&postings, "toaster").is_empty());
+    }
+
+    #[test]
+    fn words_beyond_the_bound_are_not_held() {
+        let mut collector = Collector::new(2);
+        for word in ["one", "two", "three"] {
+            collector.word(NAME, word);
+            collector.close();
+        }
+        let postings = collector.finish();
+        assert_eq!(["one", "two", "three"].map(|word| weights(&postings, word).len()), [1, 1, 0]);
+    }
+
+    #[test]
+    fn languages_are_worlds_of_their_own() {
+        let mut collector = Collector::new(100);
+        let german = collector.phrases_in(Language::German);
+        assert_eq!(collector.phrases_in(Language::English), PHRASES);
+        assert!(collector.word(german, "karten"));
+        assert!(!collector.word(german, "und"));
+        collector.close();
+        collector.word(NAME, "karten");
+        collector.close();
+        let postings = collector.finish();
+        let [english, german] = postings.spaces() else { panic!("two languages") };
+        assert_eq!(
+            postings.of(postings.find(german, "kart").unwrap()).map(|(at, _)| at).collect::<Vec<_>>(),
+            [0]
+        );
+        assert_eq!(
+            postings.of(postings.find(english, "karten").unwrap()).map(|(at, _)| at).collect::<Vec<_>>(),
+            [1]
+        );
+        assert!(german.unseen < english.unseen, "one tool of two speaks German");
+    }
+}

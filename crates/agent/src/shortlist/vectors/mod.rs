@@ -1,0 +1,208 @@
+//! Meaning beyond words: a static table of vectors, one for each token, and the tokenizer that goes with it.
+//!
+//! The files are those of `wordllama` (MIT): one safetensors table and one Hugging Face tokenizer. A word's vector is
+//! the sum of its tokens' rows; texts that mean the same point the same way. The files are given by path or as
+//! readers, checked, and never fetched. Texts of tools are kept as small integers: a quarter of the memory, and
+//! integer products run in any build's vector instructions.
+
+mod table;
+mod tokens;
+
+use std::{
+    fs::File,
+    io::{self, BufReader, Read},
+    path::Path,
+};
+
+pub(super) use table::Table;
+pub(super) use tokens::Tokens;
+
+/// Largest table, in bytes.
+pub const MAX_TABLE_BYTES: u64 = 256 * 1024 * 1024;
+/// Largest tokenizer file, in bytes.
+pub const MAX_TOKENIZER_BYTES: u64 = 32 * 1024 * 1024;
+/// File of the table in a directory of vectors.
+pub const TABLE_FILE: &str = "model.safetensors";
+/// File of the tokenizer in a directory of vectors.
+pub const TOKENIZER_FILE: &str = "tokenizer.json";
+
+/// Why word vectors cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum VectorsError {
+    /// A file could not be read.
+    #[error("cannot read {0}: {1}")]
+    Io(&'static str, #[source] io::Error),
+    /// A file is too large to be what it should be.
+    #[error("{0} is larger than {1} bytes")]
+    TooLarge(&'static str, u64),
+    /// The table is not one that we understand.
+    #[error("{TABLE_FILE} cannot be used: {0}")]
+    Table(String),
+    /// The tokenizer is not one that we understand.
+    #[error("{TOKENIZER_FILE} cannot be used: {0}")]
+    Tokenizer(String),
+}
+
+/// A table of vectors and its tokenizer. Large; share it.
+#[derive(Debug)]
+pub struct WordVectors {
+    table: Table,
+    tokens: Tokens,
+}
+
+impl WordVectors {
+    /// Reads [`TABLE_FILE`] and [`TOKENIZER_FILE`] of a directory. Blocks for some tenths of a second.
+    pub fn open(directory: &Path) -> Result<Self, VectorsError> {
+        let file = |name: &'static str| {
+            File::open(directory.join(name))
+                .map(BufReader::new)
+                .map_err(|error| VectorsError::Io(name, error))
+        };
+        Self::read(file(TABLE_FILE)?, file(TOKENIZER_FILE)?)
+    }
+
+    /// Reads a table and a tokenizer, and checks that they go together.
+    pub fn read(table: impl Read, tokenizer: impl Read) -> Result<Self, VectorsError> {
+        let table = Table::parse(&bounded(table, TABLE_FILE, MAX_TABLE_BYTES)?)?;
+        let tokens = Tokens::parse(&bounded(tokenizer, TOKENIZER_FILE, MAX_TOKENIZER_BYTES)?)?;
+        if tokens.highest() as usize >= table.rows() {
+            let text = format!("it has token {}, the table only {} rows", tokens.highest(), table.rows());
+            return Err(VectorsError::Tokenizer(text));
+        }
+        Ok(Self { table, tokens })
+    }
+
+    /// Numbers in one vector.
+    pub fn dimensions(&self) -> usize {
+        self.table.dimensions()
+    }
+
+    /// The tokens of one word. Words are lower case and short.
+    pub fn tokens(&self, word: &str) -> Vec<u32> {
+        self.tokens.of(word)
+    }
+
+    /// Adds the vectors of tokens to a sum.
+    pub(super) fn add(&self, tokens: &[u32], weight: f32, sum: &mut [f32]) {
+        for &token in tokens {
+            for (sum, value) in sum.iter_mut().zip(self.table.row(token)) {
+                *sum += weight * value;
+            }
+        }
+    }
+
+    /// The direction of some words, of length 1; zeros for no words.
+    pub fn embed<'a>(&self, words: impl IntoIterator<Item = &'a str>) -> Vec<f32> {
+        let mut sum = vec![0.0; self.dimensions()];
+        for word in words {
+            self.add(&self.tokens(word), 1.0, &mut sum);
+        }
+        normalise(&mut sum);
+        sum
+    }
+}
+
+fn bounded(reader: impl Read, name: &'static str, limit: u64) -> Result<Vec<u8>, VectorsError> {
+    let mut bytes = Vec::new();
+    reader.take(limit + 1).read_to_end(&mut bytes).map_err(|error| VectorsError::Io(name, error))?;
+    if bytes.len() as u64 > limit { Err(VectorsError::TooLarge(name, limit)) } else { Ok(bytes) }
+}
+
+/// Makes a vector 1 long, unless it is nothing.
+pub(super) fn normalise(vector: &mut [f32]) {
+    let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
+    if length > 0.0 {
+        vector.iter_mut().for_each(|value| *value /= length);
+    }
+}
+
+/// Directions of length 1, many in a row, as small integers with a scale each.
+#[derive(Debug, Default)]
+pub(super) struct Directions {
+    dimensions: usize,
+    values: Vec<i8>,
+    scales: Vec<f32>,
+}
+
+impl Directions {
+    pub(super) fn new(dimensions: usize) -> Self {
+        Self { dimensions, ..Self::default() }
+    }
+
+    /// Adds one, made 1 long.
+    pub(super) fn push(&mut self, vector: &mut [f32]) {
+        normalise(vector);
+        let (values, scale) = quantise(vector);
+        self.values.extend(values);
+        self.scales.push(scale);
+    }
+
+    /// The cosine of each with a vector of length 1.
+    pub(super) fn cosines(&self, vector: &[f32]) -> Vec<f32> {
+        if self.dimensions == 0 {
+            return Vec::new();
+        }
+        let (asked, asked_scale) = quantise(vector);
+        let asked: Vec<i8> = asked.collect();
+        let dot =
+            |row: &[i8]| row.iter().zip(&asked).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum::<i32>();
+        let rows = self.values.chunks_exact(self.dimensions).zip(&self.scales);
+        rows.map(|(row, scale)| dot(row) as f32 * scale * asked_scale).collect()
+    }
+
+    /// Bytes that the vectors hold.
+    pub(super) fn bytes(&self) -> usize {
+        self.values.len() + self.scales.len() * 4
+    }
+}
+
+/// A vector as integers of 8 bits, and what one of them is worth.
+fn quantise(vector: &[f32]) -> (impl Iterator<Item = i8>, f32) {
+    let largest = vector.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
+    let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
+    (vector.iter().map(move |value| (value / scale).round() as i8), scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_integers_keep_the_angle() {
+        let vector = |seed: u32| {
+            let mixed = |at: u32| (at + seed * 1_000).wrapping_mul(2_654_435_761) % 1_000;
+            let value = |at| mixed(at) as f32 / 500.0 - 1.0;
+            (0..256).map(value).collect::<Vec<_>>()
+        };
+        let mut directions = Directions::new(256);
+        let (mut a, mut b) = (vector(1), vector(2));
+        directions.push(&mut a);
+        directions.push(&mut b);
+        directions.push(&mut vec![0.0; 256]);
+        let exact: f32 = a.iter().zip(&b).map(|(a, b)| a * b).sum();
+        let [same, other, nothing] = directions.cosines(&a)[..] else { panic!("three") };
+        assert!((same - 1.0).abs() < 0.01 && (other - exact).abs() < 0.01, "{same} {other} {exact}");
+        assert_eq!(nothing, 0.0);
+        assert!(Directions::default().cosines(&[]).is_empty());
+    }
+
+    #[test]
+    fn files_are_read_up_to_a_bound() {
+        let error = bounded(io::repeat(0), TOKENIZER_FILE, 10).unwrap_err();
+        assert_eq!(error.to_string(), "tokenizer.json is larger than 10 bytes");
+        assert_eq!(bounded(&[1_u8; 10][..], TOKENIZER_FILE, 10).unwrap().len(), 10);
+        let error = WordVectors::open(Path::new("/nowhere")).unwrap_err();
+        assert!(error.to_string().starts_with("cannot read model.safetensors"), "{error}");
+    }
+
+    #[test]
+    fn the_files_must_go_together() {
+        let table = table::tests::file("F32", [2, 16], &[0; 128]);
+        let tokenizer = tokens::tests::file();
+        let error = WordVectors::read(&table[..], &tokenizer[..]).unwrap_err();
+        assert!(error.to_string().contains("the table only 2 rows"), "{error}");
+        let table = table::tests::file("F16", [300, 16], &[0; 300 * 32]);
+        let vectors = WordVectors::read(&table[..], &tokenizer[..]).unwrap();
+        assert_eq!(vectors.embed(["ab"]), vec![0.0; vectors.dimensions()]);
+    }
+}

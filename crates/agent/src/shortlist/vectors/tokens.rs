@@ -1,0 +1,230 @@
+//! The tokenizer of the table: byte-pair merges as Llama 2 has them (SentencePiece form, bytes for unknown
+//! characters), read from a Hugging Face `tokenizer.json`. Words are tokenized one by one, each with a space before it;
+//! no token of this kind crosses from one word to the next, so whole texts come out the same.
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasherDefault, Hasher},
+};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::VectorsError;
+
+/// Most tokens, and most merges.
+const MAX_ENTRIES: usize = 1_000_000;
+/// Stands for a space.
+const SPACE: char = '▁';
+
+#[derive(Deserialize)]
+struct File {
+    #[serde(default)]
+    normalizer: Value,
+    #[serde(default)]
+    pre_tokenizer: Value,
+    model: Model,
+}
+
+#[derive(Deserialize)]
+struct Model {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    byte_fallback: bool,
+    vocab: HashMap<String, u32>,
+    merges: Vec<Merge>,
+}
+
+/// Older files write a pair as one text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Merge {
+    Text(String),
+    Pair(String, String),
+}
+
+/// Words to tokens.
+#[derive(Debug)]
+pub(in super::super) struct Tokens {
+    characters: HashMap<char, u32>,
+    bytes: [u32; 256],
+    /// What two tokens become, and how early.
+    merges: HashMap<u64, (u32, u32), BuildHasherDefault<PairHasher>>,
+    highest: u32,
+}
+
+impl Tokens {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, VectorsError> {
+        let file: File = serde_json::from_slice(bytes)
+            .map_err(|error| VectorsError::Tokenizer(format!("it is no tokenizer of ours: {error}")))?;
+        Self::checked(file).map_err(VectorsError::Tokenizer)
+    }
+
+    fn checked(File { normalizer, pre_tokenizer, model }: File) -> Result<Self, String> {
+        let spaces = json!({ "type": "Sequence", "normalizers": [
+            { "type": "Prepend", "prepend": SPACE },
+            { "type": "Replace", "pattern": { "String": " " }, "content": SPACE },
+        ] });
+        if model.kind != "BPE" || !model.byte_fallback || normalizer != spaces || !pre_tokenizer.is_null() {
+            return Err("it must be BPE with byte_fallback, spaces as ▁, and no pre-tokenizer".to_owned());
+        }
+        if model.vocab.len() > MAX_ENTRIES || model.merges.len() > MAX_ENTRIES {
+            return Err(format!("it has more than {MAX_ENTRIES} tokens or merges"));
+        }
+        let token =
+            |text: &str| model.vocab.get(text).copied().ok_or_else(|| format!("it has no token {text:?}"));
+        let mut bytes = [0; 256];
+        for (byte, place) in bytes.iter_mut().enumerate() {
+            *place = token(&format!("<0x{byte:02X}>"))?;
+        }
+        let mut merges = HashMap::with_capacity_and_hasher(model.merges.len(), Default::default());
+        for (rank, merge) in (0..).zip(&model.merges) {
+            let (left, right) = match merge {
+                Merge::Text(text) => text.split_once(' ').ok_or("it has a merge without a pair")?,
+                Merge::Pair(left, right) => (left.as_str(), right.as_str()),
+            };
+            let into = token(&format!("{left}{right}"))?;
+            merges.insert(pair(token(left)?, token(right)?), (rank, into));
+        }
+        let single = |(text, &token): (&String, &u32)| {
+            let mut characters = text.chars();
+            characters.next().filter(|_| characters.next().is_none()).map(|character| (character, token))
+        };
+        let characters = model.vocab.iter().filter_map(single).collect();
+        let highest = model.vocab.values().copied().max().unwrap_or_default();
+        Ok(Self { characters, bytes, merges, highest })
+    }
+
+    /// The highest token.
+    pub(super) fn highest(&self) -> u32 {
+        self.highest
+    }
+
+    /// The tokens of a word. Time grows with the square of its length, so words must be short.
+    pub(super) fn of(&self, word: &str) -> Vec<u32> {
+        let mut tokens = Vec::with_capacity(word.len() + 1);
+        for character in [SPACE].into_iter().chain(word.chars()) {
+            match self.characters.get(&character) {
+                Some(&token) => tokens.push(token),
+                None => {
+                    let mut buffer = [0; 4];
+                    let encoded = character.encode_utf8(&mut buffer).bytes();
+                    tokens.extend(encoded.map(|byte| self.bytes[usize::from(byte)]));
+                }
+            }
+        }
+        self.merge(&mut tokens);
+        tokens
+    }
+
+    /// Merges until nothing merges: always the earliest merge that applies, leftmost among equals.
+    fn merge(&self, tokens: &mut Vec<u32>) {
+        let next = |left: u32, right: u32| self.merges.get(&pair(left, right)).copied();
+        // What each token and the one after it become, so that a merge only asks for its two neighbours.
+        let mut ahead: Vec<Option<(u32, u32)>> = tokens.windows(2).map(|two| next(two[0], two[1])).collect();
+        loop {
+            let ranked =
+                ahead.iter().enumerate().filter_map(|(at, merge)| merge.map(|(rank, into)| (rank, at, into)));
+            let Some((_, at, into)) = ranked.min() else { return };
+            tokens[at] = into;
+            tokens.remove(at + 1);
+            ahead.remove(at);
+            if let Some(after) = tokens.get(at + 1) {
+                ahead[at] = next(into, *after);
+            }
+            if let Some(before) = at.checked_sub(1) {
+                ahead[before] = next(tokens[before], into);
+            }
+        }
+    }
+}
+
+/// Two tokens as one key.
+fn pair(left: u32, right: u32) -> u64 {
+    u64::from(left) << 32 | u64::from(right)
+}
+
+/// Spreads pairs. The table is fixed once it is read, so nobody can choose keys that collide in it.
+#[derive(Debug, Default)]
+struct PairHasher(u64);
+
+impl Hasher for PairHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        let mixed = (self.0 ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    fn sample() -> Value {
+        let mut vocab: serde_json::Map<_, _> =
+            (0..256).map(|byte| (format!("<0x{byte:02X}>"), json!(byte))).collect();
+        for (token, text) in (256..).zip(["▁", "a", "b", "ab", "▁ab", "ba"]) {
+            vocab.insert(text.to_owned(), json!(token));
+        }
+        json!({
+            "normalizer": { "type": "Sequence", "normalizers": [
+                { "type": "Prepend", "prepend": "▁" },
+                { "type": "Replace", "pattern": { "String": " " }, "content": "▁" },
+            ] },
+            "pre_tokenizer": null,
+            "model": { "type": "BPE", "byte_fallback": true, "vocab": vocab,
+                "merges": ["a b", ["▁", "ab"], "b a"] },
+        })
+    }
+
+    pub(in super::super) fn file() -> Vec<u8> {
+        serde_json::to_vec(&sample()).unwrap()
+    }
+
+    #[test]
+    fn merges_go_by_rank_and_then_from_the_left() {
+        let tokens = Tokens::parse(&file()).unwrap();
+        assert_eq!(tokens.of("ab"), [260]);
+        assert_eq!(tokens.of("abab"), [260, 259]);
+        assert_eq!(tokens.of("bab"), [256, 258, 259], "`a b` comes before `b a`");
+        assert_eq!(tokens.of("bba"), [256, 258, 261]);
+        assert_eq!(tokens.of(""), [256]);
+    }
+
+    #[test]
+    fn unknown_characters_become_bytes() {
+        let tokens = Tokens::parse(&file()).unwrap();
+        assert_eq!(tokens.of("é"), [256, 0xc3, 0xa9]);
+        assert_eq!(tokens.highest(), 261);
+    }
+
+    #[test]
+    fn other_kinds_of_tokenizers_are_refused() {
+        let with = |change: &dyn Fn(&mut Value)| {
+            let mut sample = sample();
+            change(&mut sample);
+            Tokens::parse(&serde_json::to_vec(&sample).unwrap()).unwrap_err().to_string()
+        };
+        for error in [
+            with(&|file| file["model"]["type"] = json!("Unigram")),
+            with(&|file| file["model"]["byte_fallback"] = json!(false)),
+            with(&|file| file["normalizer"] = json!(null)),
+            with(&|file| file["pre_tokenizer"] = json!({ "type": "Whitespace" })),
+        ] {
+            assert!(error.contains("must be BPE"), "{error}");
+        }
+        assert!(with(&|file| file["model"]["merges"] = json!(["ab"])).contains("without a pair"));
+        assert!(with(&|file| file["model"]["merges"] = json!(["a a"])).contains("no token \"aa\""));
+        assert!(with(&|file| file["model"]["vocab"] = json!({ "a": 1 })).contains("<0x00>"));
+        assert!(with(&|file| file["model"] = json!([])).contains("no tokenizer"));
+        assert!(Tokens::parse(b"").is_err());
+    }
+}

@@ -1,0 +1,125 @@
+//! Questions and plain answers.
+
+use serde_json::json;
+use toolyard_agent::model::{ModelRequest, Stop, ToolChoice, Usage};
+use toolyard_testkit::model::{Answer, Odd, ScriptedModel};
+
+use crate::support::{ALL, Speak, ask, hello, model};
+
+#[tokio::test]
+async fn every_family_streams_text_thoughts_and_usage() {
+    for speak in ALL {
+        let scripted = ScriptedModel::start().await;
+        scripted.answers([Answer::new().and_reasoning("hm").and_text("Hel").and_text("lo é").usage(12, 7)]);
+        let model = model(&scripted, speak);
+        assert_eq!(model.about().id, speak.name());
+        let heard = ask(&model, hello()).await;
+        assert_eq!(heard.text, "Hello é", "{speak:?}");
+        assert_eq!(heard.reasoning, "hm", "{speak:?}");
+        let end = heard.end();
+        assert_eq!((end.stop, end.usage), (Stop::Done, Some(Usage { input: 12, output: 7 })), "{speak:?}");
+        assert!(end.kept.is_none(), "{speak:?}: nothing was signed");
+    }
+}
+
+#[tokio::test]
+async fn keys_go_where_the_vendor_wants_them_and_models_are_named_as_they_are() {
+    for (speak, header, want) in [
+        (Speak::OpenAi, "authorization", "Bearer the-key"),
+        (Speak::Compatible, "authorization", "Bearer the-key"),
+        (Speak::Anthropic, "x-api-key", "the-key"),
+        (Speak::Gemini, "x-goog-api-key", "the-key"),
+    ] {
+        let scripted = ScriptedModel::start().await;
+        scripted.answers([Answer::text("hi")]);
+        ask(&model(&scripted, speak), hello()).await;
+        let seen = &scripted.seen()[0];
+        assert_eq!(seen.headers[header], want, "{speak:?}");
+        match speak {
+            Speak::Gemini => assert_eq!(seen.path, "/v1beta/models/m-1:streamGenerateContent"),
+            _ => assert_eq!((&seen.body["model"], &seen.body["stream"]), (&json!("m-1"), &json!(true))),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_ends_in_a_word_for_effort_is_sent_whole() {
+    let scripted = ScriptedModel::start().await;
+    scripted.answers([Answer::text("hi")]);
+    let models = crate::support::models(&scripted.url(), crate::support::quick());
+    let model = models.get(&"local/qwen-max".parse().unwrap()).unwrap();
+    ask(&model, hello()).await;
+    let body = &scripted.seen()[0].body;
+    assert_eq!(body["model"], "qwen-max");
+    assert!(body.get("reasoning_effort").is_none());
+}
+
+#[tokio::test]
+async fn settings_of_a_request_reach_every_family() {
+    let request = || ModelRequest {
+        system: Some("Be brief.".to_owned()),
+        choice: ToolChoice::Required,
+        max_tokens: Some(99),
+        temperature: Some(0.5),
+        ..hello()
+    };
+    for speak in ALL {
+        let scripted = ScriptedModel::start().await;
+        scripted.answers([Answer::text("hi")]);
+        ask(&model(&scripted, speak), request()).await;
+        let body = &scripted.seen()[0].body;
+        match speak {
+            Speak::OpenAi | Speak::Compatible => {
+                let most = if speak == Speak::OpenAi { "max_completion_tokens" } else { "max_tokens" };
+                assert_eq!((&body[most], &body["temperature"]), (&json!(99), &json!(0.5)));
+                assert_eq!(body["tool_choice"], "required");
+                assert_eq!(body["messages"][0], json!({ "role": "system", "content": "Be brief." }));
+                assert_eq!(body["tools"][1]["function"]["name"], "now");
+            }
+            Speak::Anthropic => {
+                assert_eq!((&body["max_tokens"], &body["temperature"]), (&json!(99), &json!(0.5)));
+                assert_eq!(body["tool_choice"], json!({ "type": "any" }));
+                assert_eq!(body["system"], "Be brief.");
+                assert_eq!(body["tools"][1]["name"], "now");
+            }
+            Speak::Gemini => {
+                let config = &body["generationConfig"];
+                assert_eq!((&config["maxOutputTokens"], &config["temperature"]), (&json!(99), &json!(0.5)));
+                assert_eq!(body["toolConfig"]["functionCallingConfig"]["mode"], "ANY");
+                assert_eq!(body["systemInstruction"]["parts"][0]["text"], "Be brief.");
+                assert_eq!(body["tools"][0]["functionDeclarations"][1]["name"], "now");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_is_named_like_one_of_the_vendors_is_ours_all_the_same() {
+    for (speak, name) in [(Speak::Anthropic, "web_search"), (Speak::Gemini, "googleSearch")] {
+        let scripted = ScriptedModel::start().await;
+        scripted.answers([Answer::call(&format!("{name}__ours"), json!({ "a": 1 }))]);
+        let request = ModelRequest { tools: vec![crate::support::tool(name)], ..hello() };
+        let heard = ask(&model(&scripted, speak), request).await;
+        assert_eq!(heard.called(), [(name, "{\"a\":1}")]);
+        let sent = scripted.seen()[0].body["tools"].to_string();
+        assert!(sent.contains(&format!("Does {name}")) && sent.contains("integer"), "{sent}");
+    }
+}
+
+#[tokio::test]
+async fn servers_that_do_not_stream_or_stream_oddly_are_understood() {
+    let scripted = ScriptedModel::start().await;
+    let whole = json!({ "choices": [{ "message": { "role": "assistant", "content": "Hello" }, "finish_reason": "stop" }],
+        "usage": { "prompt_tokens": 1, "completion_tokens": 2 } });
+    scripted.answers([
+        Answer::error(200, &whole),
+        Answer::pieces(["Hel", "lo"]).odd(Odd::CrLf),
+        Answer::text("Hello").odd(Odd::NoDone).usage(1, 2),
+    ]);
+    let model = model(&scripted, Speak::Compatible);
+    for (what, usage) in [("whole", true), ("CR and LF", false), ("no [DONE]", true)] {
+        let heard = ask(&model, hello()).await;
+        assert_eq!((heard.text.as_str(), heard.end().stop), ("Hello", Stop::Done), "{what}");
+        assert_eq!(heard.end().usage.is_some(), usage, "{what}");
+    }
+}

@@ -1,0 +1,213 @@
+//! Conversations with calls: ids, answers, files, and thoughts that go back to whoever had them.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use toolyard_agent::{
+    message::{Assistant, Call, FileData, Message, Part, ToolAnswer},
+    model::{ModelRequest, arguments_of},
+};
+use toolyard_testkit::model::{Answer, ScriptedModel};
+
+use crate::support::{ALL, Heard, Speak, ask, hello, model};
+
+fn call(id: &str, arguments: &str) -> Call {
+    Call { id: id.to_owned(), name: "add".to_owned(), arguments: arguments_of(arguments).unwrap() }
+}
+
+fn answer(id: &str, text: &str, is_error: bool) -> ToolAnswer {
+    ToolAnswer { id: id.to_owned(), name: "add".to_owned(), text: text.to_owned(), is_error }
+}
+
+async fn sent(speak: Speak, messages: Vec<Message>) -> Value {
+    let scripted = ScriptedModel::start().await;
+    scripted.answers([Answer::text("hi")]);
+    let heard = ask(&model(&scripted, speak), ModelRequest { messages, ..hello() }).await;
+    assert_eq!(heard.text, "hi");
+    scripted.seen()[0].body.clone()
+}
+
+/// The ids of calls and of answers in a body, in order.
+fn ids(speak: Speak, body: &Value) -> (Vec<String>, Vec<String>) {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let (mut calls, mut answers) = (Vec::new(), Vec::new());
+    let messages = body[if speak == Speak::Gemini { "contents" } else { "messages" }].as_array().unwrap();
+    for message in messages {
+        for call in message["tool_calls"].as_array().into_iter().flatten() {
+            calls.push(text(&call["id"]));
+        }
+        if message["role"] == "tool" {
+            answers.push(text(&message["tool_call_id"]));
+        }
+        let blocks = message["content"].as_array().or(message["parts"].as_array());
+        for block in blocks.into_iter().flatten() {
+            match block["type"].as_str() {
+                Some("tool_use") => calls.push(text(&block["id"])),
+                Some("tool_result") => answers.push(text(&block["tool_use_id"])),
+                _ => {}
+            }
+            calls.extend(block["functionCall"].get("id").map(text));
+            answers.extend(block["functionResponse"].get("id").map(text));
+        }
+    }
+    (calls, answers)
+}
+
+#[tokio::test]
+async fn ids_of_any_origin_are_safe_unique_and_belong_together() {
+    let foreign = ["functions.add:0", "call#add#0", "toolu_1", "call_0"];
+    for speak in ALL {
+        let mut messages = vec![Message::user("go")];
+        for _ in 0..2 {
+            // The same ids twice, as some clients make them.
+            let calls = foreign.iter().map(|id| call(id, "{\"a\":1}")).collect();
+            messages.push(Message::Assistant(Assistant { calls, ..Assistant::default() }));
+            messages.push(Message::Tools(foreign.iter().map(|id| answer(id, "1", false)).collect()));
+        }
+        let (calls, answers) = ids(speak, &sent(speak, messages).await);
+        assert_eq!(calls.len(), 8, "{speak:?}");
+        assert_eq!(calls, answers, "{speak:?}");
+        let unique: std::collections::HashSet<_> = calls.iter().collect();
+        assert_eq!(unique.len(), 8, "{speak:?} {calls:?}");
+        for id in &calls {
+            assert!(
+                id.len() <= 40 && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b)),
+                "{id}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn answers_come_back_with_their_text_and_anthropic_hears_which_failed() {
+    let messages = vec![
+        Message::user("go"),
+        Message::Assistant(Assistant {
+            text: "ok".to_owned(),
+            calls: vec![call("one", "{\"a\":1}"), call("two", "[]")],
+            kept: None,
+        }),
+        Message::Tools(vec![answer("one", "1", false), answer("two", "no such", true)]),
+    ];
+    let body = sent(Speak::Anthropic, messages.clone()).await;
+    assert_eq!(
+        body["messages"],
+        json!([
+            { "role": "user", "content": "go" },
+            { "role": "assistant", "content": [
+                { "type": "text", "text": "ok" },
+                { "type": "tool_use", "id": "one", "name": "add", "input": { "a": 1 } },
+                { "type": "tool_use", "id": "two", "name": "add", "input": {} },
+            ] },
+            { "role": "user", "content": [
+                { "type": "tool_result", "tool_use_id": "one", "content": "1" },
+                { "type": "tool_result", "tool_use_id": "two", "content": "no such", "is_error": true },
+            ] },
+        ])
+    );
+    let body = sent(Speak::Gemini, messages).await;
+    let parts = &body["contents"][2]["parts"];
+    assert_eq!(parts[0]["functionResponse"]["name"], "add");
+    assert_eq!(parts[1]["functionResponse"]["response"]["content"], "no such");
+}
+
+#[tokio::test]
+async fn files_reach_every_family() {
+    let files = |data: &FileData| {
+        let media_type = "image/png".to_owned();
+        vec![Message::User(vec![
+            Part::Text("look".to_owned()),
+            Part::File { media_type, data: data.clone() },
+        ])]
+    };
+    for speak in ALL {
+        for data in [FileData::Base64("QUJD".into()), FileData::Url("https://host.example/p.png".to_owned())]
+        {
+            let body = sent(speak, files(&data)).await.to_string();
+            let want = match &data {
+                FileData::Base64(_) => "QUJD",
+                FileData::Url(_) => "https://host.example/p.png",
+            };
+            assert!(body.contains(want), "{speak:?} {data:?}: {body}");
+        }
+    }
+}
+
+/// Answers with a call and thoughts; then the messages that a turn makes of it, sent to another question.
+async fn round(speak: Speak, first: Answer, to: Speak) -> (Heard, Value) {
+    let scripted = ScriptedModel::start().await;
+    scripted.answers([first, Answer::text("done")]);
+    let heard = ask(&model(&scripted, speak), hello()).await;
+    let made =
+        Assistant { text: heard.text.clone(), calls: heard.calls.clone(), kept: heard.end().kept.clone() };
+    let answers = heard.calls.iter().map(|call| answer(&call.id, "1", false)).collect();
+    let messages = vec![Message::user("hello"), Message::Assistant(made), Message::Tools(answers)];
+    ask(&model(&scripted, to), ModelRequest { messages, ..hello() }).await;
+    (heard, scripted.seen()[1].body.clone())
+}
+
+#[tokio::test]
+async fn signed_thoughts_go_back_to_anthropic_as_they_came() {
+    let first = Answer::new()
+        .and_reasoning("hm, ")
+        .and_reasoning("well")
+        .and_signature("sig-1")
+        .and_text("Let me see.")
+        .and_call("add", json!({ "a": 1 }));
+    let (heard, body) = round(Speak::Anthropic, first.clone(), Speak::Anthropic).await;
+    let id = &heard.calls[0].id;
+    assert_eq!(
+        body["messages"][1]["content"],
+        json!([
+            { "type": "thinking", "thinking": "hm, well", "signature": "sig-1" },
+            { "type": "text", "text": "Let me see." },
+            { "type": "tool_use", "id": id, "name": "add", "input": { "a": 1 } },
+        ])
+    );
+    assert_eq!(body["messages"][2]["content"][0]["tool_use_id"], json!(id));
+    for other in [Speak::Compatible, Speak::Gemini] {
+        let (_, body) = round(Speak::Anthropic, first.clone(), other).await;
+        assert!(!body.to_string().contains("sig-1"), "another model gets none of it: {body}");
+    }
+}
+
+#[tokio::test]
+async fn signatures_of_calls_go_back_to_gemini_with_their_calls() {
+    let first = Answer::new()
+        .and_signature("sig-1")
+        .and_call("add", json!({ "a": 1 }))
+        .and_call("now", json!({ "a": 2 }));
+    let (_, body) = round(Speak::Gemini, first.clone(), Speak::Gemini).await;
+    let parts = body["contents"][1]["parts"].as_array().unwrap();
+    let signed: Vec<_> = parts
+        .iter()
+        .map(|part| (part["functionCall"]["name"].as_str(), part["thoughtSignature"].as_str()))
+        .collect();
+    assert_eq!(signed, [(Some("add"), Some("sig-1")), (Some("now"), None)]);
+    let (_, body) = round(Speak::Gemini, first, Speak::Anthropic).await;
+    assert!(!body.to_string().contains("sig-1"), "{body}");
+}
+
+#[tokio::test]
+async fn thoughts_go_back_to_servers_that_showed_them() {
+    let first = Answer::new().and_reasoning("hm").and_call("add", json!({ "a": 1 }));
+    let (_, body) = round(Speak::Compatible, first.clone(), Speak::Compatible).await;
+    assert_eq!(body["messages"][1]["reasoning_content"], "hm");
+    let (_, body) = round(Speak::Compatible, first, Speak::OpenAi).await;
+    assert!(body["messages"][1].get("reasoning_content").is_none());
+}
+
+#[tokio::test]
+async fn a_tool_that_a_vendor_cannot_take_does_not_fail_the_request() {
+    let schema = json!({ "type": "array" });
+    let odd = toolyard_agent::model::ToolSpec { name: "odd".to_owned(), description: String::new(), schema };
+    for speak in ALL {
+        let scripted = ScriptedModel::start().await;
+        scripted.answers([Answer::text("hi")]);
+        let mut request = hello();
+        request.tools.insert(0, Arc::new(odd.clone()));
+        assert_eq!(ask(&model(&scripted, speak), request).await.text, "hi");
+        let tools = scripted.seen()[0].body["tools"].to_string();
+        assert!(!tools.contains("\"odd\"") && tools.contains("\"add\""), "{speak:?} {tools}");
+    }
+}

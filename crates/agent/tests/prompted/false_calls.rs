@@ -1,0 +1,55 @@
+//! Replies that talk about calls and make none.
+
+use toolyard_agent::{
+    model::Stop,
+    prompted::check::{check, parse},
+};
+
+const REPLIES: &str = include_str!("no_calls.txt");
+const SEPARATOR: &str = "\n=====\n";
+/// Fewest replies of the set.
+const FEWEST: usize = 60;
+
+fn replies() -> Vec<&'static str> {
+    REPLIES.split(SEPARATOR).collect()
+}
+
+#[test]
+fn examples_are_not_calls() {
+    assert!(replies().len() >= FEWEST, "{}", replies().len());
+    for reply in replies() {
+        let parsed = parse([reply], Stop::Done);
+        assert!(parsed.calls.is_empty() && parsed.bad.is_empty(), "{reply}\n{parsed:?}");
+        assert_eq!(parsed.text, reply.trim_start_matches('\n'), "nothing of it is lost");
+        assert!(parsed.reasoning.is_empty());
+    }
+}
+
+#[test]
+fn examples_are_not_calls_behind_other_text() {
+    for reply in replies() {
+        for before in ["Sure.\n\n", "<think>x</think>\n", "Sure: "] {
+            let text = format!("{before}{reply}");
+            let parsed = parse([text.as_str()], Stop::Done);
+            assert!(parsed.calls.is_empty() && parsed.bad.is_empty(), "{text}\n{parsed:?}");
+        }
+    }
+}
+
+#[test]
+fn cuts_change_nothing_here_either() {
+    for reply in replies() {
+        let every: Vec<_> = (0..reply.len()).collect();
+        check(reply, &every, Stop::Done).unwrap();
+        every.iter().for_each(|cut| drop(check(reply, &[*cut], Stop::Length).unwrap()));
+    }
+}
+
+/// The rule has another side: a line that begins with a marker is a call, whatever stands before that line.
+#[test]
+fn a_call_on_its_own_line_is_one_behind_any_closed_example() {
+    for reply in replies().into_iter().filter(|reply| !reply.starts_with("I never closed")) {
+        let text = format!("{reply}\n\n<tool>{{\"name\":\"calculator\",\"arguments\":{{}}}}</tool>");
+        assert_eq!(parse([text.as_str()], Stop::Done).calls.len(), 1, "{text}");
+    }
+}

@@ -1,0 +1,99 @@
+//! The tools of the server itself, set up from the configuration.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use toolyard_agent::shortlist::vectors::WordVectors;
+use toolyard_core::{
+    CatalogView, Tool,
+    kept::KeptResults,
+    ports::{Clock, ToolSearch},
+};
+use toolyard_net::{Guard, HttpClient};
+use toolyard_sources::builtin::{Builtin, BuiltinParts};
+use toolyard_toolbox::{
+    files::{Access, RootSettings, Roots},
+    web_search::{SearchSettings, Secret},
+};
+
+use crate::{
+    chat::ViewTools,
+    config::{BuiltinConfig, SearchConfig},
+    serve::StartError,
+};
+
+/// Reads on in a result that was too long for a model.
+pub(crate) const READ_RESULT: &str = "toolyard:read_result";
+
+/// What the tools share with the rest of the server.
+pub(crate) struct Around {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) http: HttpClient,
+    pub(crate) guard: Guard,
+    pub(crate) kept: Arc<KeptResults>,
+    pub(crate) vectors: Option<Arc<WordVectors>>,
+    pub(crate) environment: toolyard_sources::upstream::Environment,
+}
+
+/// The parts of the built-in source. None where it is switched off.
+pub(crate) fn parts(config: &BuiltinConfig, around: Around) -> Result<Option<BuiltinParts>, StartError> {
+    if !config.enabled {
+        return Ok(None);
+    }
+    let wrong =
+        |place: &str, why: &dyn std::fmt::Display| StartError::Config(format!("builtin.{place}: {why}"));
+    let named = |name: &String| {
+        Builtin::named(name).ok_or_else(|| wrong("off", &format!("there is no tool `{name}`")))
+    };
+    let off = config.off.iter().map(named).collect::<Result<_, _>>()?;
+    let roots = config.roots.iter().map(|root| RootSettings {
+        name: root.name.clone(),
+        folder: root.folder.clone(),
+        access: if root.write { Access::Write } else { Access::Read },
+    });
+    let roots = match config.roots.is_empty() {
+        true => None,
+        false => Some(Roots::open(roots).map_err(|error| wrong("roots", &error))?),
+    };
+    let search = config.search.as_ref().map(|search| search_settings(search, &around)).transpose()?;
+    Ok(Some(BuiltinParts {
+        clock: around.clock,
+        http: around.http,
+        guard: around.guard,
+        roots,
+        search,
+        searches_per_minute: config.searches_per_minute,
+        kept: around.kept,
+        finder: Arc::new(Finder(around.vectors)),
+        calculation: Duration::from_millis(config.calculation_ms),
+        off,
+    }))
+}
+
+fn search_settings(config: &SearchConfig, around: &Around) -> Result<SearchSettings, StartError> {
+    let wrong = |why: &dyn std::fmt::Display| StartError::Config(format!("builtin.search: {why}"));
+    let key = |variable: &String| {
+        let key = (around.environment)(variable);
+        key.map(Secret::new).ok_or_else(|| wrong(&format!("the variable {variable} is not set")))
+    };
+    let settings = match config {
+        SearchConfig::Searxng { url } => SearchSettings::searxng(url, &around.guard),
+        SearchConfig::Brave { key_env, url } => {
+            SearchSettings::brave(key(key_env)?, url.as_deref(), &around.guard)
+        }
+        SearchConfig::Tavily { key_env, url } => {
+            SearchSettings::tavily(key(key_env)?, url.as_deref(), &around.guard)
+        }
+    };
+    settings.map_err(|error| wrong(&error))
+}
+
+/// Finds tools with the same index by which chats choose theirs.
+struct Finder(Option<Arc<WordVectors>>);
+
+#[async_trait]
+impl ToolSearch for Finder {
+    async fn search(&self, view: &CatalogView, words: &str, most: usize) -> Vec<Arc<Tool>> {
+        ViewTools::of(view, self.0.as_ref()).search(words, most).await
+    }
+}

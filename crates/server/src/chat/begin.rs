@@ -1,0 +1,200 @@
+//! From a request to a turn under way.
+
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use toolyard_agent::{
+    event::{Finish, TurnEvent},
+    model::{Model, ModelError, ModelRequest, ToolChoice},
+    turn::{Ended, Turn},
+};
+use toolyard_core::{catalog::CatalogView, schema::Schema};
+use toolyard_protocol::{
+    Problem, UserId,
+    chat::{ChatMessage, ClientTool, client_tool},
+    tool::Category,
+    trace::TraceParent,
+};
+
+use super::{
+    conversation::Conversation,
+    platform,
+    tools::{self, Selection, ViewTools},
+    toolset::ChatTools,
+};
+use crate::{auth::ActingFor, error::Failure, models, state::AppState};
+
+/// Events that wait for a slow reader; then the turn waits.
+const EVENT_QUEUE: usize = 256;
+
+/// What is asked, whichever door it came through.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    pub(super) messages: Vec<ChatMessage>,
+    pub(super) client_tools: Vec<ClientTool>,
+    pub(super) categories: Vec<String>,
+    pub(super) only: Vec<String>,
+    pub(super) without: Vec<String>,
+    pub(super) max_steps: Option<u64>,
+    pub(super) model: Option<String>,
+    pub(super) system: Option<String>,
+    pub(super) choice: ToolChoice,
+    pub(super) max_tokens: Option<u32>,
+    pub(super) temperature: Option<f64>,
+    /// Whether the client is one that runs the platform's own interface tools.
+    pub(super) has_interface: bool,
+    pub(super) trace: Option<TraceParent>,
+}
+
+/// A turn under way. Dropping it ends the turn.
+pub(super) struct Begun {
+    pub(super) model: String,
+    pub(super) events: mpsc::Receiver<TurnEvent>,
+    pub(super) cancel: CancellationToken,
+    _leave: DropGuard,
+}
+
+/// Why there is no turn.
+pub(super) enum NotBegun {
+    Failure(Failure),
+    Model(ModelError),
+}
+
+impl From<Failure> for NotBegun {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+/// Checks what is asked, and begins.
+pub(super) async fn begin(state: &AppState, who: ActingFor, asked: Asked) -> Result<Begun, NotBegun> {
+    let config = &state.config.chat;
+    if state.lifecycle.stopping.is_cancelled() {
+        return Err(Failure::unavailable("the server is stopping; try again shortly").into());
+    }
+    let view = state.catalog.view(&who.user, who.scope.clone()).await.map_err(Failure::from)?;
+    let (categories, interface) = categories(&asked.categories)?;
+    let mut client_tools = asked.client_tools;
+    if interface && asked.has_interface {
+        let new = |tool: &ClientTool| !client_tools.iter().any(|own| own.name == tool.name);
+        let own: Vec<_> = platform::tools().into_iter().filter(new).collect();
+        client_tools.extend(own);
+    }
+    let of_client = checked(state, &view, &client_tools)?;
+    let conversation = Conversation::read(&asked.messages, config.result_chars);
+    if conversation.messages.is_empty() {
+        return Err(Failure::invalid("messages: nothing that a model could answer").into());
+    }
+    if conversation.steps >= config.max_continuations {
+        let text = format!(
+            "the model was asked {} times since the user last spoke; at most {}. Begin a new message.",
+            conversation.steps, config.max_continuations
+        );
+        return Err(Failure::invalid(text).into());
+    }
+    let model = chosen(state, asked.model.as_deref()).await?;
+    let system = system(state, &model, asked.system, conversation.system)?;
+    let user = who.user.clone();
+    let tools = ChatTools {
+        state: state.clone(),
+        who,
+        selection: Selection { categories, only: asked.only, without: asked.without },
+        of_client,
+        trace: asked.trace,
+        shown: Mutex::new(None),
+    };
+    let mut limits = config.limits();
+    limits.steps = asked.max_steps.map_or(limits.steps, |steps| clamp(steps, limits.steps));
+    let request = ModelRequest {
+        system,
+        messages: conversation.messages,
+        tools: Vec::new(),
+        choice: asked.choice,
+        max_tokens: asked.max_tokens,
+        temperature: asked.temperature,
+    };
+    let (events_to, events) = mpsc::channel(EVENT_QUEUE);
+    let cancel = state.lifecycle.stopping.child_token();
+    let id = model.about().id.clone();
+    let turn = Turn { model, tools: Arc::new(tools), limits, cancel: cancel.clone(), events: events_to };
+    state.lifecycle.calls.spawn(run(turn, request, user, id.clone()));
+    Ok(Begun { model: id, events, _leave: cancel.clone().drop_guard(), cancel })
+}
+
+/// Runs a turn, and leaves one line in the log. Nothing that was said is in it.
+async fn run(turn: Turn, request: ModelRequest, user: UserId, model: String) {
+    let Ended { finish, usage, steps, .. } = turn.run(request).await;
+    let (input, output) = (usage.input, usage.output);
+    match finish {
+        Finish::Failed(error) => {
+            tracing::warn!(%user, model, steps, input, output, cause = error.cause, "a turn failed: {}", error.text);
+        }
+        finish => tracing::info!(%user, model, steps, input, output, ?finish, "a turn ended"),
+    }
+}
+
+fn clamp(steps: u64, most: usize) -> usize {
+    usize::try_from(steps).unwrap_or(most).clamp(1, most)
+}
+
+/// The categories that are asked for, and whether the interface's tools are among them.
+fn categories(asked: &[String]) -> Result<(Vec<Category>, bool), Failure> {
+    let mut categories = Vec::new();
+    let mut interface = false;
+    for name in asked {
+        if name == platform::CATEGORY {
+            interface = true;
+        } else {
+            categories.push(
+                name.parse().map_err(|why| Failure::invalid(format!("selectedToolCategories: {why}")))?,
+            );
+        }
+    }
+    Ok((categories, interface))
+}
+
+type ClientTools = Vec<(Arc<toolyard_agent::tools::Offered>, Schema)>;
+
+fn checked(
+    state: &AppState,
+    view: &CatalogView,
+    client_tools: &[ClientTool],
+) -> Result<ClientTools, Failure> {
+    if client_tools.is_empty() {
+        return Ok(Vec::new());
+    }
+    let refused = |problem: Problem| Failure::problems(problem.to_string(), vec![problem]);
+    let of_server = ViewTools::of(view, state.vectors.as_ref());
+    client_tool::check(client_tools, &state.config.chat.client_tool_limits(), |name| of_server.has(name))
+        .map_err(refused)?;
+    let compiled = client_tools.iter().map(|tool| {
+        let schema = Schema::compile(&tool.parameters, &format!("clientTools.{}.parameters", tool.name));
+        Ok((tools::of_client(tool), schema.map_err(refused)?))
+    });
+    compiled.collect()
+}
+
+async fn chosen(state: &AppState, name: Option<&str>) -> Result<Arc<dyn Model>, NotBegun> {
+    if name.is_some() && !state.config.chat.callers_choose_model {
+        return Err(Failure::invalid("model: this server chooses the model itself; leave it out").into());
+    }
+    models::model(state, name).await.map_err(NotBegun::Model)
+}
+
+/// How the model shall behave: as the operator says, and as the caller says where it may.
+fn system(
+    state: &AppState,
+    _model: &Arc<dyn Model>,
+    asked: Option<String>,
+    in_messages: Vec<String>,
+) -> Result<Option<String>, Failure> {
+    let config = &state.config.chat;
+    let callers: Vec<String> = asked.into_iter().chain(in_messages).collect();
+    if !callers.is_empty() && !config.callers_set_system {
+        return Err(Failure::invalid("system: this server does not take system texts of callers"));
+    }
+    let all: Vec<String> = std::iter::once(config.system.clone()).chain(callers).collect();
+    let all: Vec<String> = all.into_iter().filter(|text| !text.trim().is_empty()).collect();
+    Ok((!all.is_empty()).then(|| all.join("\n\n")))
+}

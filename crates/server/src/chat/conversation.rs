@@ -1,0 +1,323 @@
+//! From the messages of a client to the conversation of a model.
+//!
+//! A model's answer that called tools becomes, step by step, what it said and called, then what all of that came to. Vendors
+//! refuse a history in which a call has no answer, so every call gets one. What a client says that a call came to is the
+//! client's word: the model reads it, nothing else depends on it.
+
+use serde_json::Value;
+use toolyard_agent::message::{Assistant, Call, FileData, Message, Part, ToolAnswer};
+use toolyard_protocol::{
+    chat::{CallState, ChatCall, ChatMessage, ChatPart, Role},
+    raw::to_raw,
+};
+
+/// Longest name of a tool that every vendor takes.
+const MAX_NAME: usize = 64;
+/// Longest id of a call that every vendor takes.
+const MAX_ID: usize = 40;
+/// What a call came to that nobody answered.
+const UNANSWERED: &str = "The client did not answer this call.";
+
+/// A conversation, and what the client's own messages of role `system` say.
+#[derive(Debug, Default)]
+pub(super) struct Conversation {
+    pub(super) system: Vec<String>,
+    pub(super) messages: Vec<Message>,
+    /// How often the model was asked since the user last spoke.
+    pub(super) steps: usize,
+    most: usize,
+}
+
+impl Conversation {
+    /// Reads messages. `most` characters of each answer are kept.
+    pub(super) fn read(messages: &[ChatMessage], most: usize) -> Self {
+        let mut read = Self { most, ..Self::default() };
+        for message in messages {
+            match message.role {
+                Role::System => read.system.extend(texts(&message.parts)),
+                Role::User => read.user(&message.parts),
+                Role::Assistant => read.assistant(&message.parts),
+                Role::Tool => read.answers(&message.parts),
+            }
+        }
+        read.close();
+        read
+    }
+
+    fn user(&mut self, parts: &[ChatPart]) {
+        self.close();
+        self.steps = 0;
+        let parts: Vec<Part> = parts.iter().filter_map(user_part).collect();
+        if !parts.is_empty() {
+            self.messages.push(Message::User(parts));
+        }
+    }
+
+    /// One step after the other. A text after a call begins a step too: older clients do not mark them.
+    fn assistant(&mut self, parts: &[ChatPart]) {
+        self.close();
+        let mut step: Vec<&ChatPart> = Vec::new();
+        for part in parts {
+            let called = step.iter().any(|part| matches!(part, ChatPart::Call(_)));
+            if matches!(part, ChatPart::Step) || (called && matches!(part, ChatPart::Text(_))) {
+                self.step(&step);
+                step.clear();
+            }
+            step.push(part);
+        }
+        self.step(&step);
+    }
+
+    fn step(&mut self, parts: &[&ChatPart]) {
+        let (mut said, mut answers) = (Assistant::default(), Vec::new());
+        for part in parts {
+            match part {
+                ChatPart::Text(text) => said.text.push_str(text),
+                ChatPart::Call(call) => {
+                    answers.extend(self.answer_of(call));
+                    said.calls.push(model_call(call));
+                }
+                ChatPart::File { .. } | ChatPart::Step | ChatPart::Answer { .. } => {}
+            }
+        }
+        if said.text.is_empty() && said.calls.is_empty() {
+            return;
+        }
+        self.steps += 1;
+        let called = !said.calls.is_empty();
+        self.messages.push(Message::Assistant(said));
+        if called {
+            self.messages.push(Message::Tools(answers));
+        }
+    }
+
+    fn answer_of(&self, call: &ChatCall) -> Option<ToolAnswer> {
+        let (text, is_error) = match &call.state {
+            CallState::Open => return None,
+            CallState::Done(output) => (words(output), false),
+            CallState::Failed(why) => (why.clone(), true),
+            CallState::Denied(Some(why)) => (format!("The user said no: {why}"), true),
+            CallState::Denied(None) => ("The user said no.".to_owned(), true),
+        };
+        Some(ToolAnswer { id: id(&call.id), name: name(&call.name), text: self.cut(text), is_error })
+    }
+
+    /// Answers that come as messages of their own.
+    fn answers(&mut self, parts: &[ChatPart]) {
+        for part in parts {
+            let ChatPart::Answer { id: of, output } = part else { continue };
+            let (of, text) = (id(of), self.cut(words(output)));
+            match self.open_call(&of) {
+                Some(name) => {
+                    if let Some(Message::Tools(answers)) = self.messages.last_mut() {
+                        answers.push(ToolAnswer { id: of, name, text, is_error: false });
+                    }
+                }
+                // Nobody made that call: it is the word of the client, and no more.
+                None => {
+                    self.close();
+                    self.messages
+                        .push(Message::user(format!("(The client reports for a call {of}: {text})")));
+                }
+            }
+        }
+    }
+
+    /// The tool of a call of the last step that has no answer yet.
+    fn open_call(&self, of: &str) -> Option<String> {
+        let [.., Message::Assistant(said), Message::Tools(answers)] = &self.messages[..] else { return None };
+        let call = said.calls.iter().find(|call| call.id == of)?;
+        (!answers.iter().any(|answer| answer.id == of)).then(|| call.name.clone())
+    }
+
+    /// Whatever the last step called and nobody answered has its answer now.
+    fn close(&mut self) {
+        let [.., Message::Assistant(said), Message::Tools(answers)] = &mut self.messages[..] else { return };
+        for call in &said.calls {
+            if !answers.iter().any(|answer| answer.id == call.id) {
+                let (id, name) = (call.id.clone(), call.name.clone());
+                answers.push(ToolAnswer { id, name, text: UNANSWERED.to_owned(), is_error: true });
+            }
+        }
+    }
+
+    fn cut(&self, text: String) -> String {
+        match text.char_indices().nth(self.most) {
+            Some((end, _)) => format!("{}\n[cut after {} characters]", &text[..end], self.most),
+            None => text,
+        }
+    }
+}
+
+fn texts(parts: &[ChatPart]) -> impl Iterator<Item = String> {
+    parts.iter().filter_map(|part| match part {
+        ChatPart::Text(text) => Some(text.clone()),
+        _ => None,
+    })
+}
+
+fn user_part(part: &ChatPart) -> Option<Part> {
+    match part {
+        ChatPart::Text(text) => Some(Part::Text(text.clone())),
+        ChatPart::File { media_type, url } => Some(file(media_type, url)),
+        ChatPart::Step | ChatPart::Call(_) | ChatPart::Answer { .. } => None,
+    }
+}
+
+/// `data:image/png;base64,…` is here, anything else is where it says.
+fn file(media_type: &str, url: &str) -> Part {
+    let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    match inline {
+        Some((kind, data)) => {
+            let media_type = if kind.is_empty() { media_type } else { kind };
+            Part::File { media_type: media_type.to_owned(), data: FileData::Base64(data.into()) }
+        }
+        None => Part::File { media_type: media_type.to_owned(), data: FileData::Url(url.to_owned()) },
+    }
+}
+
+fn words(output: &Value) -> String {
+    match output {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn model_call(call: &ChatCall) -> Call {
+    Call { id: id(&call.id), name: name(&call.name), arguments: to_raw(&call.input) }
+}
+
+/// As every vendor takes it: one bad name in a history fails the whole request.
+fn name(name: &str) -> String {
+    fold(name, MAX_NAME)
+}
+
+fn id(id: &str) -> String {
+    fold(id, MAX_ID)
+}
+
+fn fold(text: &str, most: usize) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    text.chars().take(most).map(|c| if fits(c) { c } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use toolyard_protocol::chat::message::read;
+
+    use super::*;
+
+    fn conversation(messages: &[Value]) -> Conversation {
+        let messages: Vec<ChatMessage> = messages.iter().map(|message| read(message, "m").unwrap()).collect();
+        Conversation::read(&messages, 20)
+    }
+
+    /// The conversation in a line each.
+    fn told(conversation: &Conversation) -> Vec<String> {
+        let lines = conversation.messages.iter().map(|message| match message {
+            Message::User(parts) => format!("user {}", parts.len()),
+            Message::Assistant(said) => {
+                let calls: Vec<_> =
+                    said.calls.iter().map(|call| format!("{}#{}", call.name, call.id)).collect();
+                format!("says {:?} {}", said.text, calls.join(" "))
+            }
+            Message::Tools(answers) => {
+                let answers = answers
+                    .iter()
+                    .map(|a| format!("{}={}{}", a.id, a.text, if a.is_error { "!" } else { "" }));
+                answers.collect::<Vec<_>>().join(" ")
+            }
+        });
+        lines.collect()
+    }
+
+    fn tool(id: &str, more: Value) -> Value {
+        let mut part = json!({ "type": "tool-time", "toolCallId": id, "input": {} });
+        part.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        part
+    }
+
+    #[test]
+    fn steps_become_messages_and_every_call_is_answered() {
+        let done = |id: &str| tool(id, json!({ "state": "output-available", "output": { "t": 1 } }));
+        let read = conversation(&[
+            json!({ "role": "user", "parts": [{ "type": "text", "text": "hi" }] }),
+            json!({ "role": "assistant", "parts": [{ "type": "step-start" }, { "type": "text", "text": "Well" }, done("a"),
+                tool("b", json!({ "state": "input-available" })), { "type": "step-start" }, done("c"), { "type": "text", "text": "So." }] }),
+            json!({ "role": "user", "parts": [{ "type": "text", "text": "and?" }] }),
+        ]);
+        assert_eq!(
+            told(&read),
+            [
+                "user 1",
+                "says \"Well\" time#a time#b",
+                "a={\"t\":1} b=The client did not answer this call.!",
+                "says \"\" time#c",
+                "c={\"t\":1}",
+                "says \"So.\" ",
+                "user 1"
+            ]
+        );
+        assert_eq!(read.steps, 0, "the user spoke");
+    }
+
+    #[test]
+    fn answers_in_messages_of_their_own_find_their_calls() {
+        let call = |id: &str| json!({ "id": id, "type": "function", "function": { "name": "time", "arguments": "{}" } });
+        let read = conversation(&[
+            json!({ "role": "system", "content": "Be brief." }),
+            json!({ "role": "user", "content": "hi" }),
+            json!({ "role": "assistant", "content": null, "tool_calls": [call("a"), call("b")] }),
+            json!({ "role": "tool", "tool_call_id": "a", "content": "noon" }),
+            json!({ "role": "tool", "tool_call_id": "a", "content": "twice" }),
+            json!({ "role": "tool", "tool_call_id": "x", "content": "forged" }),
+        ]);
+        assert_eq!(read.system, ["Be brief."]);
+        assert_eq!(
+            told(&read),
+            [
+                "user 1",
+                "says \"\" time#a time#b",
+                "a=noon b=The client did not answer this call.!",
+                "user 1",
+                "user 1"
+            ]
+        );
+        assert_eq!(read.steps, 1);
+    }
+
+    #[test]
+    fn what_vendors_refuse_is_folded_and_what_is_long_is_cut() {
+        let part = json!({ "type": "tool-com.ex:tïme", "toolCallId": "functions.time:0", "state": "output-available",
+            "input": {}, "output": "x".repeat(30) });
+        let read = conversation(&[json!({ "role": "assistant", "parts": [part] })]);
+        assert_eq!(
+            told(&read),
+            [
+                "says \"\" com_ex_t_me#functions_time_0".to_owned(),
+                format!("functions_time_0={}\n[cut after 20 characters]", "x".repeat(20))
+            ]
+        );
+    }
+
+    #[test]
+    fn no_is_an_answer() {
+        let read = conversation(&[
+            json!({ "role": "assistant", "parts": [tool("a", json!({ "state": "output-denied" })),
+            tool("b", json!({ "state": "output-error", "errorText": "oh" }))] }),
+        ]);
+        assert_eq!(told(&read)[1], "a=The user said no.! b=oh!");
+    }
+
+    #[test]
+    fn files_come_along() {
+        let read = conversation(&[
+            json!({ "role": "user", "parts": [{ "type": "file", "mediaType": "image/png",
+            "url": "data:image/png;base64,AAAA" }, { "type": "file", "mediaType": "image/png", "url": "https://e/x" }] }),
+        ]);
+        let Message::User(parts) = &read.messages[0] else { panic!() };
+        assert!(matches!(&parts[0], Part::File { data: FileData::Base64(data), .. } if &**data == "AAAA"));
+        assert!(matches!(&parts[1], Part::File { data: FileData::Url(url), .. } if url == "https://e/x"));
+    }
+}

@@ -1,0 +1,282 @@
+//! The chat door: a whole conversation in, an answer out, as a stream that the client understands. Nothing of it is kept.
+//!
+//! | look for | in |
+//! | --- | --- |
+//! | from a request to a turn | `begin` |
+//! | from messages to a conversation | `conversation` |
+//! | which tools | `tools`, `toolset`, `platform` |
+//! | the streams | `respond`, `ui`, `v1` |
+//! | answers that can be heard again | `resume` |
+//! | OpenAI's clients | `openai` |
+
+mod begin;
+mod conversation;
+mod openai;
+mod platform;
+mod respond;
+mod resume;
+mod tools;
+mod toolset;
+mod ui;
+mod v1;
+mod words;
+
+use axum::{
+    extract::{Path, Request, State},
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use serde::Deserialize;
+use toolyard_agent::model::{ModelError, ModelTrouble};
+use toolyard_protocol::{
+    api::ApiErrorCode,
+    chat::{ChatProtocol, ChatRequest, MCP_MODE_HEADER, PROTOCOL_QUERY, Role},
+    mcp::meta,
+};
+
+use self::{
+    begin::{Asked, NotBegun},
+    respond::Writer,
+};
+pub(crate) use self::{resume::Replays, tools::ViewTools};
+use crate::{
+    auth::{self, ActingFor, USER_HEADER},
+    body,
+    config::AuthMode,
+    error::Failure,
+    extract::Query,
+    rest::{Answer, nothing},
+    routes::{Access, Route},
+    state::AppState,
+};
+
+/// Which model answers.
+pub(crate) const MODEL_HEADER: &str = "x-toolyard-model";
+
+/// Documents the body of a chat; the door itself reads it in many forms.
+#[derive(schemars::JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its schema is used")]
+struct ChatBody {
+    /// The chat's id, the client's own; needed for `resumable`.
+    id: Option<String>,
+    /// The conversation, as the AI SDK sends it, version 4 or later.
+    messages: Vec<serde_json::Value>,
+    /// Tools that the client runs itself: `name`, `description`, `parameters`.
+    client_tools: Option<Vec<serde_json::Value>>,
+    /// Only tools of these categories; empty or missing is automatic choice. `interface` adds the tools of our own console.
+    selected_tool_categories: Option<Vec<String>>,
+    /// Most questions to the model, within the server's own bound.
+    max_steps: Option<u64>,
+    /// Which model, as `GET /v1/models` lists them.
+    model: Option<String>,
+    /// How the model shall behave.
+    system: Option<String>,
+    /// Whether the answer goes on without its reader for 30 s and can be heard again.
+    resumable: Option<bool>,
+}
+
+pub(crate) fn routes() -> Vec<Route> {
+    let mut routes = vec![
+        Route::new(
+            Method::POST,
+            "/api/chat",
+            Access::Acting,
+            "Answers a conversation with the user's tools, as a UI message stream or a data stream v1",
+            chat,
+        )
+        .query(&[(PROTOCOL_QUERY, "`ui` or `v1`; where it is missing, the form of the body decides")])
+        .headers(&[
+            (MCP_MODE_HEADER, "`true`: this client runs no tools of our own interface"),
+            ("traceparent", "The trace to go on with"),
+        ])
+        .takes::<ChatBody>(),
+        Route::new(
+            Method::GET,
+            "/api/chat/{id}/stream",
+            Access::Acting,
+            "A resumable answer from its first word; 204 where there is none",
+            again,
+        ),
+        Route::new(Method::DELETE, "/api/chat/{id}/stream", Access::Acting, "Ends a resumable answer", stop)
+            .success(204),
+    ];
+    routes.extend(openai::routes());
+    routes
+}
+
+#[derive(Deserialize)]
+struct ChatQuery {
+    protocol: Option<String>,
+}
+
+async fn chat(State(state): State<AppState>, Query(query): Query<ChatQuery>, request: Request) -> Answer {
+    let (parts, body) = request.into_parts();
+    let headers = parts.headers;
+    // Whoever shows no credential in a header may have one in the body.
+    let known = match shows_credential(&state, &headers) {
+        true => Some(auth::acting_over_mcp(&state, &headers).await?),
+        false => None,
+    };
+    let read = body::json_of(&headers, body, &state, state.config.chat.body_bytes).await;
+    let parsed = read.map(|bytes| ChatRequest::read(&bytes));
+    let who = match (known, &parsed) {
+        (Some(who), _) => who,
+        (None, Ok(Ok(request))) => by_body(&state, &headers, request).await?,
+        (None, _) => auth::acting_over_mcp(&state, &headers).await?,
+    };
+    let request = parsed?.map_err(|problems| {
+        let first = problems.first().map(ToString::to_string).unwrap_or_default();
+        Failure::problems(format!("the request cannot be read: {first}"), problems)
+    })?;
+    let protocol = match query.protocol.as_deref() {
+        Some(name) => ChatProtocol::named(name)
+            .ok_or_else(|| Failure::invalid(format!("{PROTOCOL_QUERY}: expected `ui` or `v1`")))?,
+        None => request.protocol,
+    };
+    Ok(answer(&state, who, &headers, request, protocol).await)
+}
+
+async fn answer(
+    state: &AppState,
+    who: ActingFor,
+    headers: &HeaderMap,
+    request: ChatRequest,
+    protocol: ChatProtocol,
+) -> Response {
+    let goes_on = request.messages.last().filter(|message| message.role == Role::Assistant);
+    // A message that goes on keeps its id, or has none; another one would double it on the screen.
+    let message_id = match goes_on {
+        Some(message) => message.id.clone(),
+        None => Some(new_id(state, "msg")),
+    };
+    let (id, resumable, user) = (request.id.clone(), request.resumable, who.user.clone());
+    let key = match resumable_id(id, resumable) {
+        Ok(key) => key,
+        Err(failure) => return failure.into_response(),
+    };
+    let begun = match begin::begin(state, who, asked(request, headers)).await {
+        Ok(begun) => begun,
+        Err(NotBegun::Failure(failure)) => return failure.into_response(),
+        Err(NotBegun::Model(error)) => return no_model(&error),
+    };
+    let model = HeaderValue::try_from(begun.model.as_str()).ok();
+    let step_id = message_id.clone().unwrap_or_else(|| new_id(state, "msg"));
+    let writer = Writer::new(protocol, &step_id);
+    let mut response = match key {
+        None => respond::answer(begun, writer, protocol, message_id.as_deref()),
+        Some(id) => {
+            let hello = writer.hello(message_id.as_deref());
+            let replays = &state.replays;
+            match replays.begin(&user, &id, begun, writer, protocol, hello, &state.lifecycle) {
+                Some(replay) => respond::in_form(protocol, replay.read()),
+                None => {
+                    return Failure::unavailable("too many answers of this user go on; end one")
+                        .into_response();
+                }
+            }
+        }
+    };
+    if let Some(model) = model {
+        response.headers_mut().insert(HeaderName::from_static(MODEL_HEADER), model);
+    }
+    response
+}
+
+fn resumable_id(id: Option<String>, resumable: bool) -> Result<Option<String>, Failure> {
+    match id {
+        _ if !resumable => Ok(None),
+        Some(id) if !id.is_empty() && id.len() <= resume::MAX_ID => Ok(Some(id)),
+        _ => Err(Failure::invalid(format!(
+            "id: a resumable chat needs one, of at most {} bytes",
+            resume::MAX_ID
+        ))),
+    }
+}
+
+fn asked(request: ChatRequest, headers: &HeaderMap) -> Asked {
+    let mcp_mode =
+        headers.get(MCP_MODE_HEADER).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"true"));
+    Asked {
+        messages: request.messages,
+        client_tools: request.client_tools,
+        categories: request.categories,
+        only: request.only,
+        without: request.without,
+        max_steps: request.max_steps,
+        model: request.model,
+        system: request.system,
+        has_interface: !mcp_mode,
+        trace: trace(headers),
+        ..Asked::default()
+    }
+}
+
+fn trace(headers: &HeaderMap) -> Option<toolyard_protocol::trace::TraceParent> {
+    headers.get(meta::TRACEPARENT)?.to_str().ok()?.parse().ok()
+}
+
+fn new_id(state: &AppState, kind: &str) -> String {
+    let mut bytes = [0; 12];
+    state.ids.fill(&mut bytes);
+    format!("{kind}_{}", hex::encode(bytes))
+}
+
+fn shows_credential(state: &AppState, headers: &HeaderMap) -> bool {
+    headers.contains_key(header::AUTHORIZATION)
+        || (state.auth_mode == AuthMode::Dev && headers.contains_key(USER_HEADER))
+}
+
+/// One family of clients sends its credential in the body.
+async fn by_body(state: &AppState, headers: &HeaderMap, request: &ChatRequest) -> Result<ActingFor, Failure> {
+    match &request.api_key {
+        Some(key) => {
+            let who = auth::by_credential(state, key.expose()).await?;
+            auth::acting(state, who, headers).await
+        }
+        None => auth::acting_over_mcp(state, headers).await,
+    }
+}
+
+async fn again(State(state): State<AppState>, who: ActingFor, Path(id): Path<String>) -> Answer {
+    match state.replays.find(&who.user, &id) {
+        Some(replay) => Ok(respond::in_form(replay.protocol, replay.read())),
+        None => nothing(),
+    }
+}
+
+async fn stop(State(state): State<AppState>, who: ActingFor, Path(id): Path<String>) -> Answer {
+    match state.replays.stop(&who.user, &id) {
+        true => nothing(),
+        false => Err(Failure::not_found("answer of that chat")),
+    }
+}
+
+/// A model that is not there, before anything was said.
+fn no_model(error: &ModelError) -> Response {
+    tracing::warn!(cause = error.cause, "{error}");
+    let code = match error.kind {
+        ModelTrouble::Unknown | ModelTrouble::Refused => ApiErrorCode::InvalidRequest,
+        ModelTrouble::RateLimited => ApiErrorCode::RateLimited,
+        _ => ApiErrorCode::Unavailable,
+    };
+    let mut response = Failure::new(code, error.text.clone()).into_response();
+    if let Some(wait) = error.retry_after {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
+    }
+    response
+}
+
+/// The status for a model's trouble.
+fn status_of(error: &ModelError) -> StatusCode {
+    match error.kind {
+        ModelTrouble::Unknown => StatusCode::NOT_FOUND,
+        ModelTrouble::Refused => StatusCode::BAD_REQUEST,
+        ModelTrouble::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        ModelTrouble::Unauthorized
+        | ModelTrouble::NoCredit
+        | ModelTrouble::Unreachable
+        | ModelTrouble::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        ModelTrouble::Broken => StatusCode::BAD_GATEWAY,
+    }
+}

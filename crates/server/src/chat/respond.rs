@@ -1,0 +1,146 @@
+//! A turn as an answer over HTTP: a stream in one of two forms, with heartbeats while nothing is said.
+
+use std::{convert::Infallible, time::Duration};
+
+use axum::{
+    body::Body,
+    response::{IntoResponse as _, Response},
+};
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _, stream};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use toolyard_agent::{
+    event::{Finish, TurnEvent},
+    model::{ModelError, ModelTrouble},
+};
+use toolyard_protocol::chat::{ChatProtocol, DATA_STREAM_HEADER, UI_STREAM_HEADER, ui, v1};
+
+use super::{begin::Begun, ui::UiWriter, v1::V1Writer};
+
+/// Bytes after which a piece goes out, whatever else waits.
+const MAX_PIECE: usize = 64 * 1024;
+/// How often a silent stream says that it is alive.
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// Writes a turn in one of the two forms.
+pub(super) enum Writer {
+    Ui(UiWriter),
+    V1(V1Writer),
+}
+
+impl Writer {
+    pub(super) fn new(protocol: ChatProtocol, message_id: &str) -> Self {
+        match protocol {
+            ChatProtocol::Ui => Self::Ui(UiWriter::default()),
+            ChatProtocol::V1 => Self::V1(V1Writer::new(message_id.to_owned())),
+        }
+    }
+
+    /// What comes before the first event. `message_id` is that of the message that goes on, or a new one.
+    pub(super) fn hello(&self, message_id: Option<&str>) -> Bytes {
+        match self {
+            Self::Ui(_) => UiWriter::begin(message_id).into(),
+            Self::V1(_) => Bytes::new(),
+        }
+    }
+
+    /// What an event becomes; the last one ends the stream.
+    pub(super) fn write(&mut self, event: TurnEvent) -> Bytes {
+        let last = matches!(event, TurnEvent::Ends(_));
+        match self {
+            Self::Ui(writer) => {
+                let mut said = writer.write(event);
+                if last {
+                    said.push_str(UiWriter::end());
+                }
+                said.into()
+            }
+            Self::V1(writer) => writer.write(event).into(),
+        }
+    }
+
+    pub(super) const fn heartbeat(protocol: ChatProtocol) -> &'static [u8] {
+        match protocol {
+            ChatProtocol::Ui => ui::HEARTBEAT.as_bytes(),
+            ChatProtocol::V1 => v1::HEARTBEAT.as_bytes(),
+        }
+    }
+}
+
+/// A turn that is being told.
+struct Telling {
+    begun: Begun,
+    writer: Writer,
+    protocol: ChatProtocol,
+    over: bool,
+}
+
+impl Telling {
+    /// The next piece: everything that is there to be told, or a heartbeat.
+    async fn next(mut self) -> Option<(Bytes, Self)> {
+        if self.over {
+            return None;
+        }
+        let first = tokio::select! {
+            event = self.begun.events.recv() => event.unwrap_or_else(broken),
+            () = tokio::time::sleep(HEARTBEAT) => {
+                return Some((Bytes::from_static(Writer::heartbeat(self.protocol)), self));
+            }
+        };
+        let piece = self.write_all(first);
+        Some((piece, self))
+    }
+
+    /// What came at once goes out at once: a write costs more than its words.
+    fn write_all(&mut self, first: TurnEvent) -> Bytes {
+        self.over = matches!(first, TurnEvent::Ends(_));
+        let piece = self.writer.write(first);
+        let Ok(second) = self.begun.events.try_recv() else { return piece };
+        let mut all = piece.to_vec();
+        let mut next = Some(second);
+        while let Some(event) = next {
+            self.over = matches!(event, TurnEvent::Ends(_));
+            all.extend_from_slice(&self.writer.write(event));
+            next = self.begun.events.try_recv().ok().filter(|_| all.len() < MAX_PIECE);
+        }
+        all.into()
+    }
+}
+
+/// A turn that ended without a last word: its task failed.
+pub(super) fn broken() -> TurnEvent {
+    let text = "The server failed in the middle of the answer; its log says more.".to_owned();
+    let error = ModelError { kind: ModelTrouble::Broken, text, cause: None, retry_after: None };
+    TurnEvent::Ends(Finish::Failed(error))
+}
+
+/// The answer to a request: the turn ends when its reader leaves.
+pub(super) fn answer(
+    begun: Begun,
+    writer: Writer,
+    protocol: ChatProtocol,
+    message_id: Option<&str>,
+) -> Response {
+    let hello = writer.hello(message_id);
+    let told = Telling { begun, writer, protocol, over: false };
+    in_form(protocol, stream::iter([hello]).chain(stream::unfold(told, Telling::next)))
+}
+
+/// A stream of pieces with the headers that its readers expect.
+pub(super) fn in_form(
+    protocol: ChatProtocol,
+    pieces: impl Stream<Item = Bytes> + Send + 'static,
+) -> Response {
+    let body = Body::from_stream(pieces.map(Ok::<_, Infallible>));
+    let mut response = body.into_response();
+    let headers: &mut HeaderMap = response.headers_mut();
+    let (kind, mark) = match protocol {
+        ChatProtocol::Ui => ("text/event-stream", UI_STREAM_HEADER),
+        ChatProtocol::V1 => ("text/plain; charset=utf-8", DATA_STREAM_HEADER),
+    };
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(HeaderName::from_static(mark), HeaderValue::from_static("v1"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response
+}

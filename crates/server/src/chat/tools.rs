@@ -1,0 +1,142 @@
+//! Which tools a chat gets: those of the user's view, chosen by the request, then the client's own.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use toolyard_agent::{
+    model::ToolSpec,
+    shortlist::{Query, vectors::WordVectors},
+    tools::{Offered, OwnTools, Place, ToolAbout, ToolView},
+};
+use toolyard_core::{CatalogView, Tool};
+use toolyard_protocol::{
+    chat::ClientTool,
+    tool::{ActivationPhrases, Category},
+};
+
+/// What a request asks for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Selection {
+    /// Only of these categories; empty is all.
+    pub(super) categories: Vec<Category>,
+    /// Only these, by alias or canonical name; empty is all.
+    pub(super) only: Vec<String>,
+    /// None of these.
+    pub(super) without: Vec<String>,
+}
+
+impl Selection {
+    fn is_everything(&self) -> bool {
+        self.categories.is_empty() && self.only.is_empty() && self.without.is_empty()
+    }
+
+    fn takes(&self, tool: &Offered, category: Category) -> bool {
+        let named =
+            |list: &[String]| list.iter().any(|name| *name == tool.spec.name || *name == tool.about.name);
+        (self.categories.is_empty() || self.categories.contains(&category))
+            && (self.only.is_empty() || named(&self.only))
+            && !named(&self.without)
+    }
+}
+
+/// The tools of a view in the form of a chat, made once per view.
+#[derive(Debug)]
+pub(crate) struct ViewTools {
+    categories: Vec<Category>,
+    tools: Vec<Arc<Tool>>,
+    own: Arc<OwnTools>,
+    /// All of them, for requests that choose nothing.
+    all: Arc<ToolView>,
+}
+
+impl ViewTools {
+    pub(crate) fn of(view: &CatalogView, vectors: Option<&Arc<WordVectors>>) -> Arc<Self> {
+        view.once(|view| Self::new(view, vectors))
+    }
+
+    fn new(view: &CatalogView, vectors: Option<&Arc<WordVectors>>) -> Self {
+        // Aliases are unique in a view, so places here are places there.
+        let tools: Vec<Arc<Tool>> = view.tools().cloned().collect();
+        let own = Arc::new(OwnTools::new(tools.iter().map(|tool| Arc::new(offered(tool))), vectors.cloned()));
+        let categories = tools.iter().map(|tool| tool.definition.category()).collect();
+        let all = Arc::new(ToolView::all(own.clone()));
+        Self { categories, tools, own, all }
+    }
+
+    /// Whether a tool of the server has this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.own.place_of(name).is_some()
+    }
+
+    /// What one request gets.
+    pub(super) fn select(&self, selection: &Selection, of_client: &[Arc<Offered>]) -> Arc<ToolView> {
+        if selection.is_everything() && of_client.is_empty() {
+            return self.all.clone();
+        }
+        let takes = |(tool, category): (&Arc<Offered>, &Category)| selection.takes(tool, *category);
+        let allowed = || self.own.tools().iter().zip(&self.categories).map(takes).collect();
+        let allowed = (!selection.is_everything()).then(allowed);
+        Arc::new(ToolView::some(self.own.clone(), allowed, of_client.to_vec()))
+    }
+
+    /// The tools that fit some words best.
+    pub(crate) async fn search(&self, words: &str, most: usize) -> Vec<Arc<Tool>> {
+        let hits = self.own.index().await.search(&Query::new(words), most);
+        hits.into_iter().filter_map(|hit| self.tools.get(hit.key).cloned()).collect()
+    }
+}
+
+fn offered(tool: &Tool) -> Offered {
+    let definition = &tool.definition;
+    let details = &tool.app.record.details;
+    let app = if details.name.is_empty() { tool.app.package().to_string() } else { details.name.clone() };
+    let description = match definition.description.as_str() {
+        "" => definition.title.clone().unwrap_or_else(|| tool.name.to_string()),
+        text => text.to_owned(),
+    };
+    let spec = ToolSpec {
+        name: tool.alias.as_str().to_owned(),
+        description,
+        schema: definition.input_schema.clone(),
+    };
+    let about = ToolAbout {
+        name: tool.name.to_string(),
+        title: definition.title.clone(),
+        app: Some(app),
+        icon: details.icon_url.clone(),
+    };
+    let phrases = definition.extensions.activation_phrases.as_ref().map(phrases).unwrap_or_default();
+    Offered { spec: Arc::new(spec), place: Place::Here, about, phrases }
+}
+
+fn phrases(phrases: &ActivationPhrases) -> Vec<(String, Option<String>)> {
+    match phrases {
+        ActivationPhrases::Plain(list) => list.iter().map(|phrase| (phrase.clone(), None)).collect(),
+        ActivationPhrases::ByLanguage(map) => {
+            let all =
+                map.iter().flat_map(|(language, list)| list.iter().map(move |phrase| (phrase, language)));
+            all.map(|(phrase, language)| (phrase.clone(), Some(language.clone()))).collect()
+        }
+    }
+}
+
+/// A tool that the caller's own client runs.
+pub(super) fn of_client(tool: &ClientTool) -> Arc<Offered> {
+    let spec = ToolSpec {
+        name: tool.name.clone(),
+        description: tool.description.clone(),
+        schema: without_marks(&tool.parameters),
+    };
+    let about = ToolAbout { name: tool.name.clone(), ..ToolAbout::default() };
+    Arc::new(Offered { spec: Arc::new(spec), place: Place::Client, about, phrases: Vec::new() })
+}
+
+/// A schema without the marks that schema libraries put at its root.
+fn without_marks(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Value::Object(fields) = &mut schema {
+        fields.remove("$schema");
+        fields.remove("$id");
+    }
+    schema
+}

@@ -1,0 +1,91 @@
+//! The tools of a turn on this server: the user's view, and the one executor.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+use toolyard_agent::{
+    message::Call,
+    tools::{Offered, ToolView, Toolset},
+};
+use toolyard_core::{
+    CatalogView, Door, ToolCall, ToolError, executor::Outcome, ports::NoticeSink, schema::Schema,
+};
+use toolyard_protocol::{ErrorCode, trace::TraceParent};
+
+use super::tools::{Selection, ViewTools};
+use crate::{
+    auth::ActingFor,
+    builtin::READ_RESULT,
+    calls::{self, Asked},
+    state::AppState,
+};
+
+/// The tools of one chat.
+pub(super) struct ChatTools {
+    pub(super) state: AppState,
+    pub(super) who: ActingFor,
+    pub(super) selection: Selection,
+    /// What the caller's own client runs, with the compiled schemas.
+    pub(super) of_client: Vec<(Arc<Offered>, Schema)>,
+    pub(super) trace: Option<TraceParent>,
+    /// What this step was shown: what is called is one of that.
+    pub(super) shown: Mutex<Option<CatalogView>>,
+}
+
+#[async_trait]
+impl Toolset for ChatTools {
+    async fn freeze(&self) -> Result<Arc<ToolView>, ToolError> {
+        let view = self.state.catalog.view(&self.who.user, self.who.scope.clone()).await?;
+        let of_client: Vec<_> = self.of_client.iter().map(|(tool, _)| tool.clone()).collect();
+        let tools = ViewTools::of(&view, self.state.vectors.as_ref()).select(&self.selection, &of_client);
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(view);
+        Ok(tools)
+    }
+
+    async fn call(
+        &self,
+        tool: &Offered,
+        call: &Call,
+        news: NoticeSink,
+        cancel: CancellationToken,
+    ) -> Outcome {
+        let name = tool.about.name.parse().map_err(|error| {
+            ToolError::new(ErrorCode::InvalidToolName, format!("{} is no name of a tool.", tool.about.name))
+                .because(error)
+        })?;
+        let mut asked = Asked::through(Door::Chat).telling(news);
+        asked.parent = self.trace;
+        asked.view = self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let call = ToolCall { name, arguments: Some(call.arguments.clone()) };
+        let running = calls::start(&self.state, self.who.clone(), call, asked).await?;
+        tokio::select! {
+            outcome = running.outcome() => outcome,
+            // Dropping the call tells the executor that nobody waits.
+            () = cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "Nobody waits for it any more.")),
+        }
+    }
+
+    fn check(&self, tool: &Offered, call: &Call) -> Result<(), ToolError> {
+        let Some((_, schema)) = self.of_client.iter().find(|(known, _)| known.spec.name == tool.spec.name)
+        else {
+            return Ok(());
+        };
+        let arguments = serde_json::from_str(call.arguments.get()).unwrap_or(serde_json::Value::Null);
+        let problems = schema.errors(&arguments);
+        if problems.is_empty() {
+            return Ok(());
+        }
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let text = format!("The arguments of {} do not fit: {}.", tool.spec.name, told.join("; "));
+        Err(ToolError::new(ErrorCode::InvalidArguments, text))
+    }
+
+    fn keep(&self, result: &str, read: usize) -> Option<String> {
+        let state = &self.state;
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let reader = shown.find(&READ_RESULT.parse().ok()?).ok()?.alias.clone();
+        let handle = state.kept.keep(&self.who.user, result, state.clock.now(), &*state.ids)?;
+        Some(format!("Read on with {reader} {{\"handle\": \"{handle}\", \"start\": {read}}}."))
+    }
+}

@@ -1,0 +1,138 @@
+//! Which model answers: by name, or the first that is found.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{sync::Mutex, time::Instant};
+use toolyard_agent::{
+    model::{
+        Calling, Endpoint, Environment, Model, ModelError, ModelName, ModelSettings, ModelTrouble, Models,
+        look::Listing,
+    },
+    prompted::PromptedModel,
+};
+use toolyard_core::ports::Ids;
+use toolyard_protocol::secret::Secret;
+
+use crate::{
+    config::{CallingConfig, Config},
+    serve::{StartError, World},
+    state::AppState,
+};
+
+/// How long a server on this machine may take to say what it has.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// The models of this server, looked for now and then.
+pub struct ModelBook {
+    models: Models,
+    again: Duration,
+    looked: Mutex<Option<Instant>>,
+    ids: Arc<dyn Ids>,
+}
+
+impl ModelBook {
+    /// The models of a configuration. Nothing is asked yet.
+    pub fn new(config: &Config, world: &World) -> Result<Self, StartError> {
+        let settings = settings(config, &world.environment)?;
+        let variables = world.environment.clone();
+        let environment = Environment::new(move |name| variables(name));
+        let models = Models::new(settings, environment, world.ids.clone());
+        Ok(Self {
+            models: models.map_err(|error| StartError::Config(error.text))?,
+            again: Duration::from_secs(config.model_search.again_s),
+            looked: Mutex::new(None),
+            ids: world.ids.clone(),
+        })
+    }
+
+    /// What there is, looked for where that was long ago. One looks for all who ask at once.
+    pub async fn listing(&self) -> Listing {
+        let mut looked = self.looked.lock().await;
+        if looked.is_some_and(|at| at.elapsed() < self.again) {
+            return self.models.list();
+        }
+        let listing = self.models.look(LOOK).await;
+        *looked = Some(Instant::now());
+        listing
+    }
+
+    /// The model of that name, or the one for those who name none.
+    pub async fn get(&self, name: Option<&str>) -> Result<Arc<dyn Model>, ModelError> {
+        // How a model calls tools is known after somebody looked.
+        self.listing().await;
+        let model = match name {
+            None => self.models.default()?,
+            Some(name) => {
+                let name: ModelName = name.parse().map_err(|error| ModelError {
+                    kind: ModelTrouble::Unknown,
+                    text: format!("model: {error}"),
+                    cause: None,
+                    retry_after: None,
+                })?;
+                self.models.get(&name)?
+            }
+        };
+        Ok(match model.about().calling {
+            Calling::Native => model,
+            Calling::Prompted | Calling::Small => Arc::new(PromptedModel::new(model, self.ids.clone())),
+        })
+    }
+}
+
+fn settings(
+    config: &Config,
+    environment: &toolyard_sources::upstream::Environment,
+) -> Result<ModelSettings, StartError> {
+    let wrong = |place: &str, why: &dyn std::fmt::Display| StartError::Config(format!("{place}: {why}"));
+    let mut endpoints = Vec::new();
+    for (name, model) in &config.models {
+        let place = format!("models.{name}");
+        let key = match &model.key_env {
+            None => None,
+            Some(variable) => {
+                let key = environment(variable);
+                Some(Secret::new(
+                    key.ok_or_else(|| wrong(&place, &format!("the variable {variable} is not set")))?,
+                ))
+            }
+        };
+        endpoints.push(Endpoint {
+            name: name.clone(),
+            url: model.url.parse().map_err(|error| wrong(&format!("{place}.url"), &error))?,
+            key,
+            calling: model.calling.map(|calling| match calling {
+                CallingConfig::Native => Calling::Native,
+                CallingConfig::Prompted => Calling::Prompted,
+            }),
+        });
+    }
+    let default = config.chat.model.as_deref().map(str::parse).transpose();
+    let mut settings = ModelSettings {
+        default: default.map_err(|error| wrong("chat.model", &error))?,
+        endpoints,
+        folder: config.model_search.folder.clone(),
+        ..ModelSettings::default()
+    };
+    if !config.model_search.local_servers {
+        settings.servers.clear();
+    }
+    Ok(settings)
+}
+
+/// The model for a chat.
+pub(crate) async fn model(state: &AppState, name: Option<&str>) -> Result<Arc<dyn Model>, ModelError> {
+    state.models.get(name).await
+}
+
+/// The names of all models that can be chosen, the one for those who name none first.
+pub(crate) async fn names(state: &AppState) -> Vec<String> {
+    let listing = state.models.listing().await;
+    let first = listing.default.iter().map(ToString::to_string);
+    let mut names: Vec<String> = Vec::new();
+    for name in first.chain(listing.models.iter().map(|model| model.name.to_string())) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}

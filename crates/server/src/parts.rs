@@ -1,0 +1,166 @@
+//! From the configuration to the settings of each part.
+
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
+
+use toolyard_agent::shortlist::vectors::WordVectors;
+use toolyard_core::{
+    limits::CallLimits,
+    policy::{Rate, Rates},
+};
+use toolyard_net::{ClientSettings, Guard, GuardPolicy};
+use toolyard_sessions::SessionSettings;
+use toolyard_sources::upstream::{OAuthSetup, UpstreamSettings};
+use toolyard_store::StoreSettings;
+
+use crate::{
+    auth::Tokens,
+    config::{AuthMode, CallsConfig, Config, RateConfig, UpstreamConfig},
+    secrets::{self, RootKeyError, RootKeys},
+    serve::{StartError, World},
+};
+
+/// Word vectors, where the operator has some.
+pub(crate) fn vectors(config: &Config) -> Result<Option<Arc<WordVectors>>, StartError> {
+    let Some(folder) = &config.chat.vectors else { return Ok(None) };
+    let read = WordVectors::open(folder);
+    read.map(|vectors| Some(Arc::new(vectors)))
+        .map_err(|error| StartError::Config(format!("chat.vectors: {error}")))
+}
+
+pub(crate) fn auth_mode(config: &Config) -> Result<AuthMode, StartError> {
+    let at_home = config.server.listen.ip().is_loopback();
+    // A public URL says that a proxy stands before us: then loopback is not home.
+    let default = if at_home && config.server.public_url.is_none() { AuthMode::Dev } else { AuthMode::Token };
+    let mode = config.auth.mode.unwrap_or(default);
+    if mode == AuthMode::Dev {
+        // Checked when the configuration is read, and again here: it may have been made in another way.
+        if !at_home {
+            let text =
+                format!("auth.mode `dev` is only for a loopback address, not {}", config.server.listen);
+            return Err(StartError::Config(text));
+        }
+        tracing::warn!(
+            "auth is in dev mode: every caller on this machine is believed; set auth.mode = \"token\" to end it"
+        );
+    }
+    Ok(mode)
+}
+
+pub(crate) fn root_keys(config: &Config, world: &World) -> Result<RootKeys, RootKeyError> {
+    let auth = &config.auth;
+    let current = match &auth.root_key {
+        Some(text) => secrets::parse(text, "auth.root_key")?,
+        None => RootKeys::in_file(&root_key_file(config), &*world.ids)?,
+    };
+    let old =
+        auth.old_root_key.as_deref().map(|text| secrets::parse(text, "auth.old_root_key")).transpose()?;
+    Ok(RootKeys::new(std::iter::once(current).chain(old).collect(), world.ids.clone()))
+}
+
+/// Where the root key is kept.
+pub fn root_key_file(config: &Config) -> std::path::PathBuf {
+    config.auth.root_key_file.clone().unwrap_or_else(|| config.store.path.with_file_name("root.key"))
+}
+
+/// Makes tokens as the server with this configuration would, without starting it.
+pub fn tokens(config: &Config) -> Result<Tokens, StartError> {
+    Ok(Tokens::new(&root_keys(config, &World::default())?)?)
+}
+
+pub(crate) fn guard(config: &Config, mode: AuthMode) -> Result<Guard, StartError> {
+    let range =
+        |text: &String| text.parse().map_err(|error| StartError::Config(format!("net.also_allow: {error}")));
+    Ok(Guard::new(GuardPolicy {
+        loopback: config.net.allow_loopback.unwrap_or(mode == AuthMode::Dev),
+        private: config.net.allow_private,
+        also: config.net.also_allow.iter().map(range).collect::<Result<_, _>>()?,
+    }))
+}
+
+pub(crate) fn client_settings(config: &Config) -> ClientSettings {
+    ClientSettings {
+        connect_timeout: Duration::from_millis(config.net.connect_timeout_ms),
+        idle_per_host: config.net.idle_per_app,
+        ..ClientSettings::default()
+    }
+}
+
+pub(crate) fn store_settings(config: &Config) -> StoreSettings {
+    StoreSettings {
+        path: config.store.path.clone(),
+        readers: config.store.readers,
+        batch_delay: Duration::from_millis(config.ledger.batch_delay_ms),
+        batch_size: config.ledger.batch_size,
+    }
+}
+
+pub(crate) fn call_limits(config: &CallsConfig) -> CallLimits {
+    CallLimits {
+        call_timeout: Duration::from_millis(config.timeout_ms),
+        max_call_timeout: Duration::from_millis(config.max_timeout_ms),
+        wake_timeout: Duration::from_millis(config.wake_timeout_ms),
+        max_wake_timeout: Duration::from_millis(config.max_wake_timeout_ms),
+        in_flight_node: config.in_flight,
+        in_flight_app: config.in_flight_per_app,
+        in_flight_user: config.in_flight_per_user,
+        key_lifetime: Duration::from_secs(config.key_lifetime_s),
+        key_outcome_bytes: config.key_outcome_bytes,
+    }
+}
+
+pub(crate) fn rates(config: &RateConfig) -> Result<Rates, StartError> {
+    let rate = |per_second, burst| match (NonZeroU32::new(per_second), NonZeroU32::new(burst)) {
+        (Some(per_second), Some(burst)) => Ok(Rate { per_second, burst }),
+        _ => Err(StartError::Config("rates: at least 1".to_owned())),
+    };
+    Ok(Rates {
+        user: rate(config.user_per_s, config.user_burst)?,
+        tool: rate(config.tool_per_s, config.tool_burst)?,
+        all: rate(config.all_per_s, config.all_burst)?,
+    })
+}
+
+pub(crate) fn upstream_settings(config: &UpstreamConfig) -> UpstreamSettings {
+    UpstreamSettings {
+        connect: Duration::from_millis(config.connect_timeout_ms),
+        list: Duration::from_millis(config.list_timeout_ms),
+        refresh: Duration::from_secs(config.refresh_s),
+        idle: Duration::from_secs(config.idle_s),
+        held: Duration::from_secs(config.held_s),
+        max_held: config.max_held,
+        max_connections: config.max_connections,
+    }
+}
+
+/// Where users come back to. Authorization servers can read who we are only over https.
+pub(crate) fn oauth_setup(config: &Config) -> OAuthSetup {
+    let base = config.base_url();
+    let client_metadata_url = base.starts_with("https:").then(|| format!("{base}/oauth/client.json"));
+    OAuthSetup { redirect_uri: format!("{base}/oauth/callback"), client_metadata_url }
+}
+
+pub(crate) fn session_settings(config: &Config) -> SessionSettings {
+    let sessions = &config.sessions;
+    SessionSettings {
+        app_socket_url: app_socket_url(config),
+        reconnect_window: Duration::from_millis(sessions.reconnect_window_ms),
+        idle_stop: Duration::from_secs(sessions.idle_stop_s),
+        device_grace: Duration::from_secs(sessions.device_grace_s),
+        session_idle: Duration::from_secs(sessions.session_idle_s),
+        overlay: Duration::from_millis(sessions.overlay_ms),
+        stream_queue: sessions.stream_queue,
+        control_queue: sessions.control_queue,
+        max_users: sessions.max_users,
+        max_apps: sessions.max_apps,
+        ..SessionSettings::default()
+    }
+}
+
+/// `ws://…/app-ws` under the public URL, or under the address we listen on.
+fn app_socket_url(config: &Config) -> String {
+    let base = match &config.server.public_url {
+        Some(url) => url.trim_end_matches('/').replacen("http", "ws", 1),
+        None => format!("ws://{}", config.server.listen),
+    };
+    format!("{base}/app-ws")
+}

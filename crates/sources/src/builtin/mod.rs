@@ -1,0 +1,180 @@
+//! The tools of this program itself, under the package `toolyard`. The functions are those of the toolbox; here they become
+//! tools that the one executor runs.
+//!
+//! | look for | in |
+//! | --- | --- |
+//! | which tools there are, and which of them are on | `offered` |
+//! | finding tools by words | `search_tools` |
+//! | reading on in a long result | `read_result` |
+
+mod offered;
+mod read_result;
+mod search_tools;
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use serde::de::DeserializeOwned;
+use tokio::time::Instant;
+use toolyard_core::{
+    CallContext, Reply, Tool, ToolError,
+    kept::KeptResults,
+    ports::{Clock, Ready, ToolSearch, ToolSource},
+    schema::ValidArguments,
+};
+use toolyard_net::{Guard, HttpClient};
+use toolyard_protocol::{
+    ErrorCode,
+    call::Activation,
+    raw::to_raw,
+    result::{McpResult, ToolResult},
+};
+use toolyard_toolbox::{
+    Output, calculate,
+    files::{self, Roots},
+    page, time,
+    web_search::{self, SearchSettings},
+};
+
+pub use self::offered::{Builtin, PACKAGE};
+
+/// What the tools need.
+pub struct BuiltinParts {
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Requests that leave.
+    pub http: HttpClient,
+    /// Where they may go: the client's own.
+    pub guard: Guard,
+    /// Folders that may be read or written; without them there are no tools for files.
+    pub roots: Option<Roots>,
+    /// Who searches the web; without it there is no such tool.
+    pub search: Option<SearchSettings>,
+    /// Searches of the web in a minute, of everybody together.
+    pub searches_per_minute: u32,
+    /// Results that wait to be read on.
+    pub kept: Arc<KeptResults>,
+    /// Finds tools.
+    pub finder: Arc<dyn ToolSearch>,
+    /// Longest calculation.
+    pub calculation: Duration,
+    /// Tools that the operator does not want.
+    pub off: Vec<Builtin>,
+}
+
+/// Runs them.
+pub struct BuiltinSource {
+    parts: BuiltinParts,
+    searches: Mutex<(i64, u32)>,
+}
+
+impl BuiltinSource {
+    /// A source of these parts.
+    pub fn new(parts: BuiltinParts) -> Self {
+        Self { parts, searches: Mutex::new((0, 0)) }
+    }
+
+    async fn run(
+        &self,
+        which: Builtin,
+        cx: &CallContext,
+        given: &ValidArguments,
+    ) -> Result<Output, ToolError> {
+        let (now, left) = (self.parts.clock.now(), cx.deadline.saturating_duration_since(Instant::now()));
+        let roots = || self.parts.roots.as_ref().ok_or_else(|| absent(which));
+        match which {
+            Builtin::Calculate => {
+                let limit = self.parts.calculation.min(left);
+                told(calculate::calculate(read(given)?, limit).await)
+            }
+            Builtin::CurrentTime => told(time::current_time(&read(given)?, now)),
+            Builtin::ConvertTime => told(time::convert_time(&read(given)?, now)),
+            Builtin::TimeDifference => told(time::time_difference(&read(given)?, now)),
+            Builtin::AddToTime => told(time::add_to_time(&read(given)?, now)),
+            Builtin::ListFiles => told(files::list_files(read(given)?, roots()?).await),
+            Builtin::ReadFile => told(files::read_file(read(given)?, roots()?).await),
+            Builtin::WriteFile => told(files::write_file(read(given)?, roots()?).await),
+            Builtin::SearchFiles => told(files::search_files(read(given)?, roots()?, left).await),
+            Builtin::FetchPage => {
+                told(page::fetch_page(read(given)?, &self.parts.http, &self.parts.guard, left).await)
+            }
+            Builtin::WebSearch => {
+                let settings = self.parts.search.as_ref().ok_or_else(|| absent(which))?;
+                self.count_search()?;
+                told(web_search::web_search(read(given)?, settings, &self.parts.http, left).await)
+            }
+            Builtin::SearchTools => Ok(search_tools::run(&read(given)?, &cx.view, &*self.parts.finder).await),
+            Builtin::ReadResult => read_result::run(&read(given)?, &cx.user, &self.parts.kept, now),
+        }
+    }
+
+    /// A search costs the operator money, so there are so many in a minute and no more.
+    fn count_search(&self) -> Result<(), ToolError> {
+        let second = self.parts.clock.now().as_second();
+        let mut counted = self.searches.lock().unwrap_or_else(PoisonError::into_inner);
+        let minute = second.div_euclid(60);
+        if counted.0 != minute {
+            *counted = (minute, 0);
+        }
+        if counted.1 >= self.parts.searches_per_minute {
+            let wait = u64::try_from(60 - second.rem_euclid(60)).unwrap_or(60);
+            let text = format!("The web was searched too often in this minute; try again in {wait} s.");
+            return Err(ToolError::new(ErrorCode::RateLimited, text).retry_after(Duration::from_secs(wait)));
+        }
+        counted.1 += 1;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl ToolSource for BuiltinSource {
+    async fn make_ready(&self, _cx: &CallContext, _tool: &Tool) -> Result<Ready, ToolError> {
+        Ok(Ready { activation: Activation::WasReady })
+    }
+
+    async fn invoke(
+        &self,
+        cx: &CallContext,
+        tool: &Tool,
+        arguments: &ValidArguments,
+        _ready: Ready,
+    ) -> Result<Reply, ToolError> {
+        let which = Builtin::named(&tool.remote).ok_or_else(|| {
+            ToolError::new(ErrorCode::ToolNotHandled, format!("There is no {} in this program.", tool.name))
+        })?;
+        let output = match self.run(which, cx, arguments).await {
+            Ok(output) => output,
+            // It ran and could not: the model reads why.
+            Err(error) if error.code == ErrorCode::ExecutionError => {
+                let failed = ToolResult::plain(McpResult::error(&error.for_model));
+                return Ok(Reply::Done(failed));
+            }
+            Err(error) => return Err(error),
+        };
+        let result = McpResult::text(&output.text);
+        let result = match &output.structured {
+            Some(structured) => result.with_structured(&to_raw(structured)),
+            None => result,
+        };
+        Ok(Reply::Done(ToolResult::plain(result)))
+    }
+}
+
+/// The arguments as the function takes them. They fit the schema, so this fails only where the schema says less.
+fn read<T: DeserializeOwned>(arguments: &ValidArguments) -> Result<T, ToolError> {
+    serde_json::from_str(arguments.raw().get()).map_err(|error| {
+        ToolError::new(ErrorCode::InvalidArguments, format!("The arguments do not fit: {error}."))
+    })
+}
+
+fn told(result: Result<Output, impl std::fmt::Display>) -> Result<Output, ToolError> {
+    result.map_err(|error| ToolError::new(ErrorCode::ExecutionError, error.to_string()))
+}
+
+fn absent(which: Builtin) -> ToolError {
+    let text = format!("{} is not set up on this server.", which.as_str());
+    ToolError::new(ErrorCode::AppNotAvailable, text)
+}

@@ -1,0 +1,196 @@
+//! `calculate`: arithmetic of any precision, with units and percentages, by `fend-core`.
+//!
+//! What fend cannot stop by itself is kept from it: see `form`. What it can stop, it is asked to stop when the time is
+//! over. No variable lives longer than one call, and there is no chance, no date and no exchange rate in it.
+
+mod form;
+
+use std::time::Duration;
+
+use fend_core::{Context, Interrupt};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use form::Step;
+pub use form::{MAX_DEPTH, MAX_EXPRESSION_CHARS, MAX_GROUPS};
+
+use crate::blocking::{self, Unfinished};
+use crate::spec::{Described, Hints, Output, schema_of};
+use crate::text::cut;
+
+/// How long a calculation may take, unless the caller says otherwise.
+pub const DEFAULT_LIMIT: Duration = Duration::from_millis(500);
+
+/// Longest result, in characters. More digits than this are of no use to a model.
+pub const MAX_RESULT_CHARS: usize = 4_000;
+
+/// fend descends once for each operator in a row; the longest expression fits several times.
+const STACK_BYTES: usize = 32 * 1024 * 1024;
+
+/// Longest part of an expression that an error repeats, in characters.
+const SHOWN_CHARS: usize = 80;
+
+/// The arguments of `calculate`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CalculateArguments {
+    /// What to calculate, for example `15% of 80`, `5 km to miles`, `sqrt(2) to 20 dp`, `2^100`,
+    /// `r = 3 cm; pi * r^2`. Variables end with the call.
+    #[schemars(length(max = MAX_EXPRESSION_CHARS))]
+    pub expression: String,
+}
+
+/// Why there is no result.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CalculateError {
+    /// Nothing to calculate.
+    #[error("the expression is empty; write for example `15% of 80`")]
+    Empty,
+    /// Over [`MAX_EXPRESSION_CHARS`].
+    #[error("the expression has {0} characters, at most {MAX_EXPRESSION_CHARS} are possible; split it up")]
+    TooLong(usize),
+    /// Over [`MAX_DEPTH`].
+    #[error("parentheses are nested deeper than {MAX_DEPTH} at character {0}; split it up: `a = ...; 2 * a`")]
+    TooDeep(usize),
+    /// Over [`MAX_GROUPS`].
+    #[error("there are more than {MAX_GROUPS} pairs of parentheses; split the expression up")]
+    TooManyGroups,
+    /// A parenthesis without its counterpart.
+    #[error("the `{which}` at character {at} has no counterpart; check the parentheses")]
+    Unbalanced {
+        /// The parenthesis.
+        which: char,
+        /// Counted from 1.
+        at: usize,
+    },
+    /// Something that this calculator does not offer.
+    #[error("`{what}` at character {at} cannot be used here; {instead}")]
+    NotOffered {
+        /// What was written.
+        what: String,
+        /// Counted from 1.
+        at: usize,
+        /// What to write.
+        instead: &'static str,
+    },
+    /// A statement that is kept for the next ones, and is not a number.
+    #[error("`{0}` is not a number; only numbers, with or without a unit, can be used by the next statement")]
+    NotANumber(String),
+    /// The calculator refused it.
+    #[error(
+        "cannot calculate `{expression}`: {reason}. Write it for example like `15% of 80`, `5 km to miles`, \
+         `sqrt(2) to 20 dp`, `2^100`"
+    )]
+    Refused {
+        /// As it was given, perhaps cut.
+        expression: String,
+        /// In the calculator's words.
+        reason: String,
+    },
+    /// The time was over.
+    #[error("this takes too long to calculate, so it was stopped; use smaller numbers or an approximation")]
+    TooSlow,
+    /// A fault of the calculator.
+    #[error("the calculator failed on this expression; write it in another way")]
+    Failed,
+}
+
+/// `calculate`, for models.
+pub fn described() -> Described {
+    Described {
+        name: "calculate",
+        title: "Calculator",
+        description: "Calculates exactly, with numbers of any size, percentages, physical units, unit conversion, \
+                      roots, logarithms, trigonometry and number bases. Use it for every calculation beyond mental \
+                      arithmetic.",
+        input_schema: schema_of::<CalculateArguments>(),
+        hints: Hints::LOOKS,
+    }
+}
+
+/// Calculates off the caller's thread. When the future is dropped, the calculation ends as well.
+pub async fn calculate(arguments: CalculateArguments, limit: Duration) -> Result<Output, CalculateError> {
+    match blocking::run_until(limit, move |is_over| calculate_blocking(&arguments, is_over)).await {
+        Ok(outcome) => outcome,
+        Err(Unfinished::TooSlow) => Err(CalculateError::TooSlow),
+        Err(Unfinished::Failed) => Err(CalculateError::Failed),
+    }
+}
+
+/// Calculates on a thread with a stack of its own, and waits for it. Ends soon after `is_over` says so.
+pub fn calculate_blocking(
+    arguments: &CalculateArguments,
+    is_over: &(dyn Fn() -> bool + Sync),
+) -> Result<Output, CalculateError> {
+    let expression = arguments.expression.as_str();
+    let steps = form::steps(expression)?;
+    let result = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("calculate".to_owned()).stack_size(STACK_BYTES);
+        // A panic of fend ends the thread, not the process.
+        let running =
+            thread.spawn_scoped(scope, || run(&steps, is_over)).map_err(|_| CalculateError::Failed)?;
+        running.join().unwrap_or(Err(CalculateError::Failed))
+    });
+    match result {
+        Ok(result) => Ok(answer(expression, &result)),
+        Err(CalculateError::Refused { reason, .. }) => {
+            let expression = cut(expression, SHOWN_CHARS);
+            Err(CalculateError::Refused { expression, reason: cut(&reason, SHOWN_CHARS * 2) })
+        }
+        Err(other) => Err(other),
+    }
+}
+
+/// One step after the other; the last one's result counts. All share one context, which ends here.
+fn run(steps: &[Step], is_over: &(dyn Fn() -> bool + Sync)) -> Result<String, CalculateError> {
+    let mut context = Context::new();
+    let mut evaluate = |code: &str, shows: bool| {
+        // Printing a large number takes longer than making it, and only the last is shown.
+        context.set_echo_result(shows);
+        match fend_core::evaluate_with_interrupt(code, &mut context, &Stop(is_over)) {
+            Ok(done) => Ok(done.get_main_result().trim().to_owned()),
+            Err(_) if is_over() => Err(CalculateError::TooSlow),
+            Err(reason) => Err(CalculateError::Refused { expression: String::new(), reason }),
+        }
+    };
+    let Some((last, before)) = steps.split_last() else { return Err(CalculateError::Empty) };
+    for step in before {
+        evaluate(&step.code, false)?;
+        // Only what is a number can be true or false. `ans` is fend's name for what was calculated last.
+        if step.is_statement && matches!(evaluate("ans to bool", false), Err(CalculateError::Refused { .. }))
+        {
+            return Err(CalculateError::NotANumber(cut(&step.code, SHOWN_CHARS)));
+        }
+    }
+    let result = evaluate(&last.code, true)?;
+    if result.is_empty() {
+        let reason = "it has no result".to_owned();
+        return Err(CalculateError::Refused { expression: String::new(), reason });
+    }
+    Ok(result)
+}
+
+fn answer(expression: &str, result: &str) -> Output {
+    let length = result.chars().count();
+    let is_cut = length > MAX_RESULT_CHARS;
+    let shown = cut(result, MAX_RESULT_CHARS);
+    let text = if is_cut {
+        format!("{shown}\n(cut: the result has {length} characters; add `to 20 sf` for a rounded one)")
+    } else {
+        shown.clone()
+    };
+    let structured = json!({ "expression": expression, "result": shown, "cut": is_cut });
+    Output { text, structured: Some(structured) }
+}
+
+struct Stop<'a>(&'a (dyn Fn() -> bool + Sync));
+
+impl Interrupt for Stop<'_> {
+    fn should_interrupt(&self) -> bool {
+        (self.0)()
+    }
+}
+
+#[cfg(test)]
+mod tests;

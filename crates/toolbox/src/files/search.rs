@@ -1,0 +1,392 @@
+//! `search_files`: finds files by name or by a text in them.
+
+use std::io::Read;
+use std::time::Duration;
+
+use cap_std::fs::Dir;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::FileError;
+use super::roots::{Place, Roots};
+use super::wildcard::fits;
+use crate::blocking;
+use crate::spec::{Described, Hints, Output, schema_of};
+use crate::text::{cut, one_line};
+
+/// Most hits of one search.
+pub const MAX_HITS: usize = 100;
+/// Most files and folders that one search looks at.
+pub const MAX_VISITED: usize = 20_000;
+/// Most bytes that one search reads.
+pub const MAX_SEARCH_BYTES: u64 = 64 * 1024 * 1024;
+/// How far one file is read, in bytes.
+pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+/// How deep folders are searched.
+pub const MAX_SEARCH_DEPTH: usize = 32;
+
+/// Longest text or name to look for, in bytes.
+const MAX_WANTED_BYTES: usize = 500;
+/// Longest part of a line that is shown, in characters.
+const SHOWN_CHARS: usize = 200;
+
+/// The arguments of `search_files`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SearchFilesArguments {
+    /// The folder to search, with everything below it, for example `notes` or `notes/2026`.
+    pub path: String,
+    /// Text that the file contains, for example `dentist`. Upper and lower case are the same; not a regular expression.
+    pub text: Option<String>,
+    /// Name of the file with `*` and `?`, for example `*.md`. With a `/` in it, it is compared with the path below `path`.
+    pub name: Option<String>,
+}
+
+pub(super) fn described() -> Described {
+    Described {
+        name: "search_files",
+        title: "Search files",
+        description: "Finds files in a folder and all folders below it, by a text in them, by their name, or both. \
+                      Answers with paths, line numbers and the lines found.",
+        input_schema: schema_of::<SearchFilesArguments>(),
+        hints: Hints::LOOKS,
+    }
+}
+
+/// Searches for at most this time; what was found until then is the answer, which says so.
+pub async fn search_files(
+    arguments: SearchFilesArguments,
+    roots: &Roots,
+    limit: Duration,
+) -> Result<Output, FileError> {
+    let roots = roots.clone();
+    blocking::run_until(limit, move |is_over| search(&arguments, &roots, is_over)).await?
+}
+
+/// What is looked for.
+struct Wanted {
+    /// In lower case.
+    text: Option<String>,
+    name: Option<String>,
+}
+
+struct Hit {
+    path: String,
+    /// Counted from 1, and the line itself.
+    line: Option<(usize, String)>,
+}
+
+/// What was found, what was left out, and what is left of the bounds.
+#[derive(Default)]
+struct Found {
+    hits: Vec<Hit>,
+    visited: usize,
+    read: u64,
+    /// Longer than they are searched.
+    long: usize,
+    /// Why the search ended before its end.
+    ended: Option<String>,
+}
+
+fn search(
+    arguments: &SearchFilesArguments,
+    roots: &Roots,
+    is_over: &(dyn Fn() -> bool + Sync),
+) -> Result<Output, FileError> {
+    let place = roots.place(&arguments.path)?;
+    let wanted = wanted(arguments)?;
+    let shown = place.shown();
+    let top = place.root.dir.open_dir(&place.relative).map_err(|error| FileError::of(&error, &shown))?;
+    let mut found = Found::default();
+    walk(&top, &place, &wanted, &mut found, is_over);
+    Ok(answer(&shown, &found))
+}
+
+fn wanted(arguments: &SearchFilesArguments) -> Result<Wanted, FileError> {
+    let given = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
+    let (text, name) = (given(&arguments.text), given(&arguments.name));
+    if text.is_none() && name.is_none() {
+        return Err(FileError::BadArguments("give `text`, `name` or both"));
+    }
+    if text.iter().chain(&name).any(|value| value.len() > MAX_WANTED_BYTES) {
+        return Err(FileError::BadArguments("`text` or `name` is too long; use a shorter part of it"));
+    }
+    Ok(Wanted { text: text.map(|text| text.to_lowercase()), name })
+}
+
+/// Folders in the order of their names, links not followed.
+fn walk(
+    top: &Dir,
+    place: &Place<'_>,
+    wanted: &Wanted,
+    found: &mut Found,
+    is_over: &(dyn Fn() -> bool + Sync),
+) {
+    let mut folders = vec![(String::new(), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        let Ok(read) = top.read_dir(if folder.is_empty() { "." } else { &folder }) else { continue };
+        let mut below = Vec::new();
+        let mut files = Vec::new();
+        for entry in read.filter_map(Result::ok) {
+            found.visited += 1;
+            if found.visited > MAX_VISITED {
+                found.ended = Some(format!("more than {MAX_VISITED} files and folders"));
+                return;
+            }
+            let (Ok(kind), Ok(name)) = (entry.file_type(), entry.file_name().into_string()) else { continue };
+            let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+            if kind.is_file() {
+                files.push(path);
+            } else if kind.is_dir() && depth < MAX_SEARCH_DEPTH {
+                below.push((path, depth + 1));
+            }
+        }
+        files.sort();
+        for path in files {
+            if is_over() {
+                found.ended = Some("the time was over".to_owned());
+                return;
+            }
+            look(top, &path, place, wanted, found);
+            if found.ended.is_some() {
+                return;
+            }
+        }
+        // The last is taken first.
+        below.sort_by(|a, b| b.cmp(a));
+        folders.append(&mut below);
+    }
+}
+
+fn look(top: &Dir, path: &str, place: &Place<'_>, wanted: &Wanted, found: &mut Found) {
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    if let Some(pattern) = &wanted.name
+        && !fits(pattern, if pattern.contains('/') { path } else { name })
+    {
+        return;
+    }
+    let full = format!("{}/{path}", place.shown());
+    let Some(text) = &wanted.text else {
+        add(found, Hit { path: full, line: None });
+        return;
+    };
+    if found.read >= MAX_SEARCH_BYTES {
+        found.ended = Some(format!("{MAX_SEARCH_BYTES} bytes were read"));
+        return;
+    }
+    // What cannot be read or is no text holds nothing for a reader.
+    let Ok(file) = top.open(path) else { return };
+    let mut bytes = Vec::new();
+    if file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).is_err() || bytes.contains(&0) {
+        return;
+    }
+    found.read += bytes.len() as u64;
+    found.long += usize::from(bytes.len() as u64 > MAX_FILE_BYTES);
+    for (index, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
+        if found.ended.is_none() && line.to_lowercase().contains(text) {
+            add(found, Hit { path: full.clone(), line: Some((index + 1, around(line, text))) });
+        }
+    }
+}
+
+fn add(found: &mut Found, hit: Hit) {
+    if found.hits.len() == MAX_HITS {
+        found.ended = Some(format!("there are more than {MAX_HITS} hits"));
+    } else {
+        found.hits.push(hit);
+    }
+}
+
+/// The part of a long line in which the text is.
+fn around(line: &str, text: &str) -> String {
+    let lower = line.to_lowercase();
+    let at = lower.find(text).map_or(0, |byte| lower[..byte].chars().count());
+    let start = at.saturating_sub(SHOWN_CHARS / 4);
+    let part: String = line.chars().skip(start).collect();
+    let part = cut(&one_line(&part), SHOWN_CHARS);
+    if start > 0 { format!("…{part}") } else { part }
+}
+
+fn answer(shown: &str, found: &Found) -> Output {
+    let mut text = match found.hits.len() {
+        0 => format!("Nothing was found in {shown}."),
+        1 => format!("1 hit in {shown}:"),
+        hits => format!("{hits} hits in {shown}:"),
+    };
+    for Hit { path, line } in &found.hits {
+        let path = one_line(path);
+        match line {
+            Some((number, line)) => text.push_str(&format!("\n{path}:{number}: {line}")),
+            None => text.push_str(&format!("\n{path}")),
+        }
+    }
+    if let Some(why) = &found.ended {
+        text.push_str(&format!("\n(not complete: {why}; search a smaller folder or for something rarer)"));
+    }
+    if found.long > 0 {
+        text.push_str(&format!(
+            "\n({} long files were searched in their first {MAX_FILE_BYTES} bytes)",
+            found.long
+        ));
+    }
+    let hits: Vec<_> = found.hits.iter().map(structured).collect();
+    Output {
+        text,
+        structured: Some(json!({ "path": shown, "hits": hits, "complete": found.ended.is_none() })),
+    }
+}
+
+fn structured(hit: &Hit) -> Value {
+    match &hit.line {
+        Some((number, line)) => json!({ "path": hit.path, "line": number, "text": line }),
+        None => json!({ "path": hit.path }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::roots::tests::Sandbox;
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn arguments(path: &str, text: &str, name: &str) -> SearchFilesArguments {
+        SearchFilesArguments { path: path.into(), text: Some(text.into()), name: Some(name.into()) }
+    }
+
+    async fn search(sandbox: &Sandbox, path: &str, text: &str, name: &str) -> Result<Output, FileError> {
+        search_files(arguments(path, text, name), &sandbox.roots, LONG).await
+    }
+
+    fn sandbox() -> Sandbox {
+        let sandbox = Sandbox::new();
+        sandbox.put("notes/a.md", "first\nThe DENTIST at nine\n");
+        sandbox.put("notes/2026/b.txt", "dentist again");
+        sandbox.put("notes/2026/c.md", "nothing");
+        sandbox.put("notes/image.png", b"dentist\0");
+        sandbox.put("library/d.md", "dentist");
+        sandbox.link("../library", "notes/link");
+        sandbox.link("../secret.txt", "notes/secret");
+        sandbox
+    }
+
+    #[tokio::test]
+    async fn texts_are_found_with_their_lines() {
+        let output = search(&sandbox(), "notes", "dentist", "").await.unwrap();
+        assert_eq!(
+            output.text,
+            "2 hits in notes:\nnotes/a.md:2: The DENTIST at nine\nnotes/2026/b.txt:1: dentist again"
+        );
+        assert_eq!(
+            output.structured.unwrap(),
+            json!({
+                "path": "notes",
+                "hits": [
+                    { "path": "notes/a.md", "line": 2, "text": "The DENTIST at nine" },
+                    { "path": "notes/2026/b.txt", "line": 1, "text": "dentist again" },
+                ],
+                "complete": true,
+            })
+        );
+    }
+
+    #[tokio::test]
+    async fn names_are_found() {
+        for (path, text, name, found) in [
+            ("notes", "", "*.md", "2 hits in notes:\nnotes/a.md\nnotes/2026/c.md"),
+            ("notes", "", "2026/*", "2 hits in notes:\nnotes/2026/b.txt\nnotes/2026/c.md"),
+            ("notes/2026", "", "?.MD", "1 hit in notes/2026:\nnotes/2026/c.md"),
+            ("notes", "dentist", "*.txt", "1 hit in notes:\nnotes/2026/b.txt:1: dentist again"),
+            ("notes", "the secret", "", "Nothing was found in notes."),
+            ("notes", "", "d.md", "Nothing was found in notes."),
+        ] {
+            assert_eq!(
+                search(&sandbox(), path, text, name).await.unwrap().text,
+                found,
+                "{path} {text} {name}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn arguments_are_checked() {
+        let sandbox = sandbox();
+        let long = "x".repeat(MAX_WANTED_BYTES + 1);
+        for (text, name) in [("", ""), (long.as_str(), ""), ("", long.as_str())] {
+            assert!(matches!(search(&sandbox, "notes", text, name).await, Err(FileError::BadArguments(_))));
+        }
+        assert!(matches!(search(&sandbox, "notes/none", "x", "").await, Err(FileError::NotFound(_))));
+        assert!(matches!(search(&sandbox, "notes/a.md", "x", "").await, Err(FileError::NotAFolder(_))));
+        assert!(matches!(search(&sandbox, "notes/link", "x", "").await, Err(FileError::Outside(_))));
+    }
+
+    #[tokio::test]
+    async fn hits_are_bounded() {
+        let sandbox = Sandbox::new();
+        sandbox.put("notes/a", "x\n".repeat(MAX_HITS));
+        let output = search(&sandbox, "notes", "x", "").await.unwrap();
+        assert_eq!(output.structured.unwrap()["complete"], true);
+        sandbox.put("notes/a", "x\n".repeat(MAX_HITS + 1));
+        let output = search(&sandbox, "notes", "x", "").await.unwrap();
+        assert!(output.text.contains("(not complete: there are more than 100 hits;"), "{}", output.text);
+        assert_eq!(output.structured.unwrap()["hits"].as_array().unwrap().len(), MAX_HITS);
+    }
+
+    #[tokio::test]
+    async fn files_are_read_so_far_and_no_further() {
+        let sandbox = Sandbox::new();
+        let size = usize::try_from(MAX_FILE_BYTES).unwrap();
+        sandbox.put("notes/a", format!("{}\nbeyond", "x".repeat(size)));
+        let output = search(&sandbox, "notes", "beyond", "").await.unwrap();
+        assert!(output.text.starts_with("Nothing was found"), "{}", output.text);
+        assert!(
+            output.text.ends_with("(1 long files were searched in their first 4194304 bytes)"),
+            "{}",
+            output.text
+        );
+    }
+
+    #[test]
+    fn the_sum_of_bytes_and_of_files_is_bounded() {
+        let sandbox = sandbox();
+        let run = |mut found: Found| {
+            let place = sandbox.roots.place("notes").unwrap();
+            let wanted = wanted(&arguments("notes", "dentist", "")).unwrap();
+            walk(&place.root.dir, &place, &wanted, &mut found, &|| false);
+            found
+        };
+        let found = run(Found { read: MAX_SEARCH_BYTES, ..Found::default() });
+        assert_eq!((found.hits.len(), found.ended.unwrap().as_str()), (0, "67108864 bytes were read"));
+        let found = run(Found { visited: MAX_VISITED, ..Found::default() });
+        assert_eq!(
+            (found.hits.len(), found.ended.unwrap().as_str()),
+            (0, "more than 20000 files and folders")
+        );
+    }
+
+    #[tokio::test]
+    async fn depth_is_bounded() {
+        let sandbox = Sandbox::new();
+        let folders = |depth| "d/".repeat(depth);
+        sandbox.put(&format!("notes/{}in", folders(MAX_SEARCH_DEPTH)), "x");
+        sandbox.put(&format!("notes/{}out", folders(MAX_SEARCH_DEPTH + 1)), "x");
+        let output = search(&sandbox, "notes", "x", "").await.unwrap();
+        assert_eq!(output.structured.unwrap()["hits"].as_array().unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn the_time_is_bounded() {
+        let output =
+            search_files(arguments("notes", "dentist", ""), &sandbox().roots, Duration::ZERO).await.unwrap();
+        assert!(output.text.contains("(not complete: the time was over;"), "{}", output.text);
+    }
+
+    #[test]
+    fn long_lines_are_shown_in_part() {
+        let line = format!("{}needle{}", "a".repeat(1_000), "b".repeat(1_000));
+        let shown = around(&line, "needle");
+        assert!(shown.starts_with("…a") && shown.contains("needle") && shown.ends_with("b…"), "{shown}");
+        assert_eq!(shown.chars().count(), SHOWN_CHARS + 2);
+    }
+}

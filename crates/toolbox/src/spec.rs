@@ -1,0 +1,166 @@
+//! What every tool has: a description for models, hints for those who ask before a call, and an answer.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+/// What a tool answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Output {
+    /// For the model. Complete: nothing is told only in `structured`.
+    pub text: String,
+    /// The same for programs.
+    pub structured: Option<Value>,
+}
+
+/// A tool as models and callers see it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Described {
+    /// Lower case letters and `_`.
+    pub name: &'static str,
+    /// For people.
+    pub title: &'static str,
+    /// For models, one to three sentences.
+    pub description: &'static str,
+    /// JSON Schema of the arguments: an object, everything inlined.
+    pub input_schema: Value,
+    /// What a call does to the world.
+    pub hints: Hints,
+}
+
+/// The annotations of MCP. They are true of these tools, so a caller may decide by them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hints {
+    /// A call changes nothing.
+    pub read_only: bool,
+    /// A call may destroy something.
+    pub destructive: bool,
+    /// A second call with the same arguments changes nothing more.
+    pub idempotent: bool,
+    /// A call leaves this machine.
+    pub open_world: bool,
+}
+
+impl Hints {
+    /// Looks, and stays on this machine.
+    pub const LOOKS: Self = Self { read_only: true, destructive: false, idempotent: true, open_world: false };
+    /// Looks at something in the world outside.
+    pub const LOOKS_OUTSIDE: Self = Self { open_world: true, ..Self::LOOKS };
+    /// Puts something in the place of what was there.
+    pub const REPLACES: Self =
+        Self { read_only: false, destructive: true, idempotent: true, open_world: false };
+}
+
+impl Described {
+    /// The tool's definition in the form of MCP.
+    pub fn definition(&self) -> Value {
+        json!({
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": self.input_schema,
+            "annotations": {
+                "title": self.title,
+                "readOnlyHint": self.hints.read_only,
+                "destructiveHint": self.hints.destructive,
+                "idempotentHint": self.hints.idempotent,
+                "openWorldHint": self.hints.open_world,
+            },
+        })
+    }
+}
+
+/// The schema of a tool's arguments, in the small dialect that every provider of models takes.
+pub(crate) fn schema_of<A: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<A>().to_value();
+    if let Some(root) = schema.as_object_mut() {
+        // The name and the doc comment of a Rust type say nothing to a model; the tool has its own description.
+        root.remove("title");
+        root.remove("description");
+        for property in root.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
+            if let Some(property) = property.1.as_object_mut() {
+                simplify(property);
+            }
+        }
+    }
+    schema
+}
+
+/// An optional argument is one that may be left out. That it may be `null` as well would need a list of types, which
+/// some providers refuse; `format: uint` is a word of schemars' own.
+fn simplify(property: &mut Map<String, Value>) {
+    property.remove("format");
+    if property.get("default").is_some_and(Value::is_null) {
+        property.remove("default");
+    }
+    let types = property.get("type").and_then(Value::as_array);
+    let real: Vec<_> = types.into_iter().flatten().filter(|kind| *kind != "null").cloned().collect();
+    if let [only] = real.as_slice() {
+        property.insert("type".to_owned(), only.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    /// Not for models.
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Arguments {
+        /// Which one, for example 3.
+        which: u32,
+        /// Why.
+        why: Option<String>,
+    }
+
+    #[test]
+    fn a_schema_is_plain() {
+        assert_eq!(
+            schema_of::<Arguments>(),
+            json!({
+                "type": "object",
+                "properties": {
+                    "which": { "type": "integer", "minimum": 0, "description": "Which one, for example 3." },
+                    "why": { "type": "string", "description": "Why." },
+                },
+                "required": ["which"],
+                "additionalProperties": false,
+            })
+        );
+    }
+
+    #[test]
+    fn a_definition_is_what_mcp_wants() {
+        let described = Described {
+            name: "look",
+            title: "Look",
+            description: "Looks.",
+            input_schema: json!({ "type": "object" }),
+            hints: Hints::LOOKS_OUTSIDE,
+        };
+        assert_eq!(
+            described.definition(),
+            json!({
+                "name": "look",
+                "title": "Look",
+                "description": "Looks.",
+                "inputSchema": { "type": "object" },
+                "annotations": {
+                    "title": "Look",
+                    "readOnlyHint": true,
+                    "destructiveHint": false,
+                    "idempotentHint": true,
+                    "openWorldHint": true,
+                },
+            })
+        );
+    }
+}

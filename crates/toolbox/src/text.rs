@@ -1,0 +1,32 @@
+//! Cuts texts where characters end.
+
+/// The first characters of a text, with `…` if something was left out.
+pub(crate) fn cut(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+/// On one line: whatever is space or a control character becomes one space.
+pub(crate) fn one_line(text: &str) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_is_between_characters_and_shows() {
+        assert_eq!(cut("äöü", 3), "äöü");
+        assert_eq!(cut("äöü", 2), "äö…");
+        assert_eq!(cut("", 0), "");
+    }
+
+    #[test]
+    fn a_line_has_no_line_ends() {
+        assert_eq!(one_line(" a\n\t b\u{0}c "), "a b c");
+    }
+}

@@ -1,0 +1,163 @@
+//! Finds a time zone by its name, and names that may have been meant.
+
+use std::sync::LazyLock;
+
+use jiff::fmt::temporal::DateTimeParser;
+use jiff::tz::{Offset, TimeZone, TimeZoneDatabase};
+
+use super::{MAX_TIME_TEXT, TimeError};
+use crate::text::cut;
+
+/// The zones that are part of this program; what a zone means does not depend on the machine.
+static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
+
+/// Most names that an error suggests.
+const MAX_NEAR: usize = 5;
+
+pub(super) fn database() -> &'static TimeZoneDatabase {
+    &ZONES
+}
+
+/// A zone by IANA name or by its distance from UTC (`+02:00`). UTC if nothing is said.
+pub(super) fn zone(name: Option<&str>) -> Result<TimeZone, TimeError> {
+    let name = name.map_or("UTC", str::trim);
+    if let Ok(zone) = ZONES.get(name) {
+        return Ok(zone);
+    }
+    if name.starts_with(['+', '-'])
+        && let Ok(zone) = DateTimeParser::new().parse_time_zone_with(&ZONES, name)
+    {
+        return Ok(zone);
+    }
+    if name.eq_ignore_ascii_case("z") {
+        return Ok(TimeZone::UTC);
+    }
+    let near = if name.len() > MAX_TIME_TEXT { Vec::new() } else { near(name) };
+    Err(TimeError::UnknownZone { name: cut(name, 60), near })
+}
+
+/// A zone that may be left out; models also leave arguments out by writing nothing into them.
+pub(super) fn zone_or_utc(name: Option<&str>) -> Result<TimeZone, TimeError> {
+    zone(name.filter(|name| !name.trim().is_empty()))
+}
+
+/// How a zone is called: by its name, or by its distance from UTC.
+pub(super) fn name_of(zone: &TimeZone) -> String {
+    match (zone.iana_name(), zone.to_fixed_offset()) {
+        (Some(name), _) => name.to_owned(),
+        (None, Ok(offset)) => distance_from_utc(offset),
+        (None, Err(_)) => "unknown zone".to_owned(),
+    }
+}
+
+/// `UTC+02:00`, in the form that can be written back into a time.
+pub(super) fn distance_from_utc(offset: Offset) -> String {
+    let sign = if offset.is_negative() { '-' } else { '+' };
+    let minutes = offset.seconds().unsigned_abs() / 60;
+    format!("UTC{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+}
+
+/// Names that are alike, the best first. People and models write the city alone, or a letter wrong.
+fn near(name: &str) -> Vec<String> {
+    let wanted = name.to_ascii_lowercase().replace([' ', '-'], "_");
+    let city = last_part(&wanted);
+    let mut found: Vec<(usize, String)> = ZONES
+        .available()
+        .filter_map(|zone| {
+            let known = zone.as_str().to_ascii_lowercase();
+            let rank = if last_part(&known) == city {
+                0
+            } else if city.len() > 3 && known.contains(city) {
+                1
+            } else {
+                let wrong = distance(&known, &wanted).min(distance(last_part(&known), city));
+                (wrong <= 1 + city.len() / 4).then_some(1 + wrong)?
+            };
+            Some((rank, zone.as_str().to_owned()))
+        })
+        .collect();
+    found.sort();
+    found.truncate(MAX_NEAR);
+    found.into_iter().map(|(_, zone)| zone).collect()
+}
+
+fn last_part(name: &str) -> &str {
+    name.rsplit_once('/').map_or(name, |(_, last)| last)
+}
+
+/// How many letters have to be changed, added or left out to make one name from the other.
+fn distance(one: &str, other: &str) -> usize {
+    let other = other.as_bytes();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, a) in one.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn suggested(name: &str) -> Vec<String> {
+        match zone(Some(name)) {
+            Err(TimeError::UnknownZone { near, .. }) => near,
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn zones_are_found_whatever_the_machine_has() {
+        for name in
+            ["Europe/Berlin", "europe/berlin", "America/Argentina/Buenos_Aires", "UTC", " Asia/Tokyo ", "Z"]
+        {
+            assert!(zone(Some(name)).is_ok(), "{name}");
+        }
+        assert_eq!(name_of(&zone_or_utc(Some(" ")).unwrap()), "UTC");
+        assert!(zone(Some("")).is_err());
+        assert_eq!(name_of(&zone(None).unwrap()), "UTC");
+        assert_eq!(name_of(&zone(Some("+05:30")).unwrap()), "UTC+05:30");
+        assert_eq!(name_of(&zone(Some("-03")).unwrap()), "UTC-03:00");
+        assert_eq!(name_of(&zone(Some("europe/berlin")).unwrap()), "Europe/Berlin");
+        assert!(ZONES.available().count() > 400);
+    }
+
+    #[test]
+    fn what_was_meant_is_suggested() {
+        assert_eq!(suggested("Berlin")[0], "Europe/Berlin");
+        assert_eq!(suggested("New York")[0], "America/New_York");
+        assert_eq!(suggested("America/New-York")[0], "America/New_York");
+        assert_eq!(suggested("Europe/Berlim")[0], "Europe/Berlin");
+        assert_eq!(suggested("Asia/Tokio")[0], "Asia/Tokyo");
+        assert_eq!(suggested("US/Los_Angeles")[0], "America/Los_Angeles");
+        assert!(suggested("Xyzzyxyzzy").is_empty());
+        for name in ["a", "Europe/Berlim", "Asia"] {
+            assert!(suggested(name).len() <= MAX_NEAR, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_error_helps() {
+        assert_eq!(
+            zone(Some("Berlin")).unwrap_err().to_string(),
+            "there is no time zone `Berlin`; did you mean Europe/Berlin?"
+        );
+        assert!(zone(Some("Xyzzyxyzzy")).unwrap_err().to_string().contains("such as Europe/Berlin"));
+        let long = zone(Some(&"Berlin".repeat(10_000))).unwrap_err().to_string();
+        assert!(long.len() < 250, "{long}");
+    }
+
+    #[test]
+    fn distance_counts_letters() {
+        for (one, other, expected) in [("", "", 0), ("a", "", 1), ("kitten", "sitting", 3), ("abc", "abc", 0)]
+        {
+            assert_eq!(distance(one, other), expected, "{one} {other}");
+        }
+    }
+}

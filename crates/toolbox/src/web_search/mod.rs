@@ -1,0 +1,248 @@
+//! `web_search`: titles, addresses and snippets, from the provider that the operator chose.
+//!
+//! Requests leave through toolyard-net; the guard decides about a SearXNG on an inner network like about anything else.
+//! Redirects are not followed: they would carry the key to another place.
+
+mod brave;
+mod searxng;
+mod secret;
+mod tavily;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, ACCEPT_ENCODING, USER_AGENT};
+use http::{HeaderValue, Request, StatusCode, Uri};
+use http_body_util::Full;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use toolyard_net::{Guard, HttpClient, MAX_URL_LENGTH, NetError, OutsideUrl, UrlRefused};
+use url::Url;
+
+pub use secret::Secret;
+
+use crate::spec::{Described, Hints, Output, schema_of};
+use crate::text::{cut, one_line};
+
+/// How long a search may take, unless the caller says otherwise.
+pub const DEFAULT_LIMIT: Duration = Duration::from_secs(15);
+/// Longest query, in characters; Brave takes no more.
+pub const MAX_QUERY_CHARS: usize = 400;
+/// Results unless another number is asked for.
+pub const DEFAULT_RESULTS: usize = 5;
+/// Most results; every provider gives as many.
+pub const MAX_RESULTS: usize = 20;
+/// Longest title, in characters.
+pub const MAX_TITLE_CHARS: usize = 200;
+/// Longest snippet, in characters.
+pub const MAX_SNIPPET_CHARS: usize = 600;
+/// Largest answer of a provider, in bytes.
+pub const MAX_ANSWER_BYTES: usize = 2 * 1024 * 1024;
+
+const AGENT: &str = concat!("Toolyard/", env!("CARGO_PKG_VERSION"));
+
+/// The arguments of `web_search`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WebSearchArguments {
+    /// What to search for, in a few words, for example `weather Lisbon tomorrow`.
+    #[schemars(length(max = MAX_QUERY_CHARS))]
+    pub query: String,
+    /// How many results, from 1 to 20. 5 if left out.
+    #[schemars(range(min = 1, max = MAX_RESULTS))]
+    pub count: Option<usize>,
+}
+
+/// Where to search.
+#[derive(Debug, Clone)]
+pub struct SearchSettings(Provider);
+
+#[derive(Debug, Clone)]
+enum Provider {
+    Searxng { endpoint: Uri },
+    Brave { endpoint: Uri, key: Secret },
+    Tavily { endpoint: Uri, key: Secret },
+}
+
+impl SearchSettings {
+    /// A SearXNG that answers with JSON, such as `https://search.example.com`.
+    pub fn searxng(url: &str, guard: &Guard) -> Result<Self, UrlRefused> {
+        let endpoint = OutsideUrl::parse(url, guard)?.join("search");
+        Ok(Self(Provider::Searxng { endpoint }))
+    }
+
+    /// Brave Search with a key of the operator; at [`Self::BRAVE`] unless another base URL is given.
+    pub fn brave(key: Secret, base: Option<&str>, guard: &Guard) -> Result<Self, UrlRefused> {
+        let endpoint = OutsideUrl::parse(base.unwrap_or(Self::BRAVE), guard)?.join("res/v1/web/search");
+        Ok(Self(Provider::Brave { endpoint, key }))
+    }
+
+    /// Tavily with a key of the operator; at [`Self::TAVILY`] unless another base URL is given.
+    pub fn tavily(key: Secret, base: Option<&str>, guard: &Guard) -> Result<Self, UrlRefused> {
+        let endpoint = OutsideUrl::parse(base.unwrap_or(Self::TAVILY), guard)?.join("search");
+        Ok(Self(Provider::Tavily { endpoint, key }))
+    }
+
+    /// Brave's base URL.
+    pub const BRAVE: &str = "https://api.search.brave.com";
+    /// Tavily's base URL.
+    pub const TAVILY: &str = "https://api.tavily.com";
+}
+
+/// Why there are no results. No text holds the key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SearchError {
+    /// Nothing to search for.
+    #[error("the query is empty; write what to search for in a few words")]
+    Empty,
+    /// Over [`MAX_QUERY_CHARS`].
+    #[error("the query has {0} characters, at most {MAX_QUERY_CHARS} are possible; use fewer words")]
+    TooLong(usize),
+    /// Not a number of results.
+    #[error("`count` has to be from 1 to {MAX_RESULTS}")]
+    Count,
+    /// The provider does not take the key, or does not answer programs.
+    #[error(
+        "the search provider refused access ({0}); tell the user that the search is not set up correctly"
+    )]
+    Access(StatusCode),
+    /// Too many searches.
+    #[error("too many searches at the moment; answer without a search or try again later")]
+    RateLimited,
+    /// The provider said no.
+    #[error("the search provider answered {0}; try again with another query")]
+    Status(StatusCode),
+    /// The provider's answer is not what its documentation says.
+    #[error("the search provider's answer could not be read; try again later")]
+    BadAnswer,
+    /// No connection, or it broke.
+    #[error("the search provider could not be reached: {0}; try again later")]
+    Net(NetError),
+    /// The time was over.
+    #[error("the search provider did not answer in time; try again later")]
+    TooSlow,
+    /// The key or the URL cannot be sent.
+    #[error("the search is not set up correctly; tell the user")]
+    Settings,
+}
+
+/// One result, as the provider gave it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Hit {
+    title: String,
+    url: String,
+    snippet: String,
+}
+
+/// `web_search`, for models.
+pub fn described() -> Described {
+    Described {
+        name: "web_search",
+        title: "Search the web",
+        description: "Searches the web and gives titles, addresses and snippets. Use it for news and facts that may have \
+                      changed; read a result with fetch_page.",
+        input_schema: schema_of::<WebSearchArguments>(),
+        hints: Hints::LOOKS_OUTSIDE,
+    }
+}
+
+/// Searches within this time.
+pub async fn web_search(
+    arguments: WebSearchArguments,
+    settings: &SearchSettings,
+    client: &HttpClient,
+    limit: Duration,
+) -> Result<Output, SearchError> {
+    let query = one_line(&arguments.query);
+    let length = query.chars().count();
+    let count = arguments.count.unwrap_or(DEFAULT_RESULTS);
+    if query.is_empty() {
+        return Err(SearchError::Empty);
+    }
+    if length > MAX_QUERY_CHARS {
+        return Err(SearchError::TooLong(length));
+    }
+    if !(1..=MAX_RESULTS).contains(&count) {
+        return Err(SearchError::Count);
+    }
+    let searching = async {
+        match &settings.0 {
+            Provider::Searxng { endpoint } => searxng::search(&query, endpoint, client).await,
+            Provider::Brave { endpoint, key } => brave::search(&query, count, endpoint, key, client).await,
+            Provider::Tavily { endpoint, key } => tavily::search(&query, count, endpoint, key, client).await,
+        }
+    };
+    let hits = tokio::time::timeout(limit, searching).await.unwrap_or(Err(SearchError::TooSlow))?;
+    Ok(answer(&query, hits, count))
+}
+
+fn answer(query: &str, hits: Vec<Hit>, count: usize) -> Output {
+    let hits: Vec<_> = hits.into_iter().filter_map(bounded).take(count).collect();
+    let mut text = match hits.len() {
+        0 => format!("Nothing was found for `{query}`; try other words."),
+        1 => format!("1 result for `{query}`:"),
+        number => format!("{number} results for `{query}`:"),
+    };
+    for (index, Hit { title, url, snippet }) in hits.iter().enumerate() {
+        text.push_str(&format!("\n\n{}. {title}\n{url}", index + 1));
+        if !snippet.is_empty() {
+            text.push_str(&format!("\n{snippet}"));
+        }
+    }
+    let results =
+        hits.iter().map(|hit| json!({ "title": hit.title, "url": hit.url, "snippet": hit.snippet }));
+    let results: Vec<_> = results.collect();
+    Output { text, structured: Some(json!({ "query": query, "results": results })) }
+}
+
+/// On one line each, and not too long. Left out if it leads to no page.
+fn bounded(hit: Hit) -> Option<Hit> {
+    let url = Url::parse(&hit.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+    let title = one_line(&hit.title);
+    (url.as_str().len() <= MAX_URL_LENGTH).then(|| Hit {
+        title: if title.is_empty() { "(without title)".to_owned() } else { cut(&title, MAX_TITLE_CHARS) },
+        url: url.to_string(),
+        snippet: cut(&one_line(&hit.snippet), MAX_SNIPPET_CHARS),
+    })
+}
+
+/// A request to a provider, without key and body.
+fn request(uri: Uri) -> http::request::Builder {
+    Request::builder()
+        .uri(uri)
+        .header(USER_AGENT, AGENT)
+        .header(ACCEPT, "application/json")
+        .header(ACCEPT_ENCODING, "identity")
+}
+
+/// An endpoint with parameters.
+fn with_query(endpoint: &Uri, parameters: &[(&str, &str)]) -> Result<Uri, SearchError> {
+    let mut url = Url::parse(&endpoint.to_string()).map_err(|_| SearchError::Settings)?;
+    url.query_pairs_mut().extend_pairs(parameters);
+    Uri::try_from(url.as_str()).map_err(|_| SearchError::Settings)
+}
+
+/// A header that is kept out of logs.
+fn secret_header(value: &str) -> Result<HeaderValue, SearchError> {
+    let mut value = HeaderValue::from_str(value).map_err(|_| SearchError::Settings)?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// Asks, and reads the answer as the provider documents it.
+async fn ask<T: DeserializeOwned>(
+    client: &HttpClient,
+    request: Request<Full<Bytes>>,
+) -> Result<T, SearchError> {
+    let response = client.send(request).await.map_err(SearchError::Net)?;
+    match response.status {
+        status if status.is_success() => {}
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => return Err(SearchError::Access(response.status)),
+        StatusCode::TOO_MANY_REQUESTS => return Err(SearchError::RateLimited),
+        status => return Err(SearchError::Status(status)),
+    }
+    let body = response.bytes(MAX_ANSWER_BYTES).await.map_err(SearchError::Net)?;
+    serde_json::from_slice(&body).map_err(|_| SearchError::BadAnswer)
+}

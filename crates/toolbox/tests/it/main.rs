@@ -1,0 +1,6 @@
+//! The tools that leave the machine, against a server on a raw socket.
+#![cfg(test)]
+
+mod fetch_page;
+mod server;
+mod web_search;
