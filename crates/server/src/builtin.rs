@@ -18,7 +18,7 @@ use toolyard_toolbox::{
 
 use crate::{
     chat::ViewTools,
-    config::{BuiltinConfig, SearchConfig},
+    config::{BuiltinConfig, SearchConfig, SearchProvider},
     serve::StartError,
 };
 
@@ -72,18 +72,18 @@ pub(crate) fn parts(config: &BuiltinConfig, around: Around) -> Result<Option<Bui
 
 fn search_settings(config: &SearchConfig, around: &Around) -> Result<SearchSettings, StartError> {
     let wrong = |why: &dyn std::fmt::Display| StartError::Config(format!("builtin.search: {why}"));
-    let key = |variable: &String| {
+    let key = || {
+        let variable = config.key_env.as_ref().ok_or_else(|| wrong(&"key_env: missing"))?;
         let key = (around.environment)(variable);
         key.map(Secret::new).ok_or_else(|| wrong(&format!("the variable {variable} is not set")))
     };
-    let settings = match config {
-        SearchConfig::Searxng { url } => SearchSettings::searxng(url, &around.guard),
-        SearchConfig::Brave { key_env, url } => {
-            SearchSettings::brave(key(key_env)?, url.as_deref(), &around.guard)
+    let url = config.url.as_deref();
+    let settings = match config.provider {
+        SearchProvider::Searxng => {
+            SearchSettings::searxng(url.ok_or_else(|| wrong(&"url: missing"))?, &around.guard)
         }
-        SearchConfig::Tavily { key_env, url } => {
-            SearchSettings::tavily(key(key_env)?, url.as_deref(), &around.guard)
-        }
+        SearchProvider::Brave => SearchSettings::brave(key()?, url, &around.guard),
+        SearchProvider::Tavily => SearchSettings::tavily(key()?, url, &around.guard),
     };
     settings.map_err(|error| wrong(&error))
 }

@@ -61,7 +61,11 @@ impl ModelBook {
         // How a model calls tools is known after somebody looked.
         self.listing().await;
         let model = match name {
-            None => self.models.default()?,
+            // Nobody named one, so it is not the caller's fault.
+            None => self.models.default().map_err(|error| match error.kind {
+                ModelTrouble::Unknown => ModelError { kind: ModelTrouble::Unavailable, ..error },
+                _ => error,
+            })?,
             Some(name) => {
                 let name: ModelName = name.parse().map_err(|error| ModelError {
                     kind: ModelTrouble::Unknown,

@@ -195,27 +195,24 @@ pub struct RootConfig {
 
 /// Who searches the web.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "provider", rename_all = "lowercase", deny_unknown_fields)]
-pub enum SearchConfig {
-    /// A SearXNG of one's own, with its JSON format on.
-    Searxng {
-        /// Where it is.
-        url: String,
-    },
-    /// Brave.
-    Brave {
-        /// The environment variable that holds the key.
-        key_env: String,
-        /// Where it is, if not at Brave.
-        #[serde(default)]
-        url: Option<String>,
-    },
-    /// Tavily.
-    Tavily {
-        /// The environment variable that holds the key.
-        key_env: String,
-        /// Where it is, if not at Tavily.
-        #[serde(default)]
-        url: Option<String>,
-    },
+#[serde(deny_unknown_fields)]
+pub struct SearchConfig {
+    /// `searxng` (one of your own, with its JSON format on), `brave` or `tavily`.
+    pub provider: SearchProvider,
+    /// Where it is. SearXNG needs it; the others are at their usual place without.
+    #[serde(default)]
+    pub url: Option<String>,
+    /// The environment variable that holds the key. Brave and Tavily need it.
+    #[serde(default)]
+    pub key_env: Option<String>,
+}
+
+/// Whom to ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum SearchProvider {
+    Searxng,
+    Brave,
+    Tavily,
 }

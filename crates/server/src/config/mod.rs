@@ -9,6 +9,7 @@ mod sections;
 
 pub use chat::{
     BuiltinConfig, CallingConfig, ChatConfig, ModelConfig, ModelSearchConfig, RootConfig, SearchConfig,
+    SearchProvider,
 };
 pub use load::{ConfigError, Sources, load};
 pub use sections::{

@@ -113,6 +113,18 @@ fn rows() -> Vec<Row> {
         ("DELETE", "/mcp", ACTING, Ada, 400, no.clone()),
         ("GET", "/mcp/ws", ACTING, Ada, 101, no.clone()),
         ("POST", "/api/mcp/ticket", ACTING, Ada, 200, no.clone()),
+        // There is no model in this test; who may ask is decided before.
+        ("POST", "/api/chat", ACTING, Ada, 503, json!({ "messages": [{ "role": "user", "content": "hi" }] })),
+        ("GET", "/api/chat/{id}/stream", ACTING, Ada, 204, no.clone()),
+        (
+            "POST",
+            "/v1/chat/completions",
+            ACTING,
+            Ada,
+            503,
+            json!({ "messages": [{ "role": "user", "content": "hi" }] }),
+        ),
+        ("GET", "/v1/models", ACTING, Ada, 200, no.clone()),
         ("GET", "/.well-known/oauth-protected-resource", PUBLIC, Nobody, 200, no.clone()),
         ("GET", "/.well-known/oauth-protected-resource/mcp", PUBLIC, Nobody, 200, no.clone()),
         // Another developer adds an upstream of their own.
@@ -143,6 +155,7 @@ fn rows() -> Vec<Row> {
         ("POST", "/api/apps/{package}/secret", OWNER, Dora, 200, no.clone()),
         ("POST", "/api/session/apps/{package}/stop", ACTING, Ada, 204, no.clone()),
         ("DELETE", "/api/installs/{package}", USER, Ada, 204, no.clone()),
+        ("DELETE", "/api/chat/{id}/stream", ACTING, Ada, 404, no.clone()),
         ("DELETE", "/api/session", ACTING, Ada, 204, no.clone()),
         ("DELETE", "/api/apps/{package}", OWNER, Dora, 204, no),
     ]
