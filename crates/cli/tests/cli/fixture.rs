@@ -29,6 +29,8 @@ pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
 pub(crate) fn toolyard(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_toolyard"));
     command.args(args).env_clear().current_dir(folder).kill_on_drop(true);
+    // Tests say what there is: no tools of the server itself, no models of this machine.
+    command.env("TOOLYARD_BUILTIN__ENABLED", "false").env("TOOLYARD_MODEL_SEARCH__LOCAL_SERVERS", "false");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

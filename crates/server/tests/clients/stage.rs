@@ -59,6 +59,8 @@ impl Stage {
     pub(crate) async fn start(access: Access) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut config = Config::default();
+        // The lists are those of the upstream, and no more.
+        config.builtin.enabled = false;
         config.server.listen = ([127, 0, 0, 1], 0).into();
         config.server.drain_ms = 2_000;
         config.store.path = folder.path().join("toolyard.db");

@@ -31,6 +31,8 @@ impl Stage {
             FakeUpstream::with(Options { era, fixtures: Fixtures::Conformance, ..Options::default() }).await;
         let folder = tempfile::tempdir().unwrap();
         let mut config = Config::default();
+        // The lists are those of the upstream, and no more.
+        config.builtin.enabled = false;
         config.server.listen = ([127, 0, 0, 1], 0).into();
         config.store.path = folder.path().join("toolyard.db");
         let server = Server::start(config, World::default()).await.unwrap();
