@@ -6,13 +6,19 @@ use std::{convert::Infallible, sync::Arc, time::Instant};
 use bytes::Bytes;
 use futures_util::{SinkExt as _, StreamExt as _};
 use http::{Request, Response};
-use http_body_util::{BodyExt as _, Full};
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use http_body_util::{BodyExt as _, Full, StreamBody};
+use hyper::{
+    body::{Frame, Incoming},
+    server::conn::http1,
+    service::service_fn,
+};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::Mutex};
 use tokio_tungstenite::tungstenite::Message;
 
+/// Words of an answer of the model.
+pub const TOKENS: usize = 200;
 /// Tools of the MCP server.
 pub const MCP_TOOLS: usize = 1_000;
 /// Listings by the number of their tools.
@@ -47,15 +53,14 @@ pub async fn run() {
     }
 }
 
-fn json(body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+type Body = http_body_util::combinators::UnsyncBoxBody<Bytes, Infallible>;
+
+fn json(body: impl Into<Bytes>) -> Response<Body> {
     let response = Response::builder().header("content-type", "application/json");
-    response.body(Full::new(body.into())).expect("a response")
+    response.body(Full::new(body.into()).boxed_unsync()).expect("a response")
 }
 
-async fn answer(
-    shared: Arc<Shared>,
-    request: Request<Incoming>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
     let path = request.uri().path().to_owned();
     let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     Ok(match path.as_str() {
@@ -65,6 +70,8 @@ async fn answer(
             json("{}")
         }
         "/mcp" => json(mcp(&shared, &body)),
+        "/v1/chat/completions" => words(),
+        "/v1/models" => json(r#"{"object":"list","data":[{"id":"bench","object":"model"}]}"#),
         "/connect-time" => json(shared.connect.lock().await.to_string()),
         "/webhook" => {
             let began = Instant::now();
@@ -79,6 +86,29 @@ async fn answer(
             None => json("{}"),
         },
     })
+}
+
+/// The least that is a model: so many words, each in a piece of its own.
+fn words() -> Response<Body> {
+    let chunk = |delta: Value, finish: Value| {
+        let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });
+        format!("data: {}\n\n", json!({ "id": "c", "object": "chat.completion.chunk", "choices": [choice] }))
+    };
+    let word = Bytes::from(chunk(json!({ "content": "word " }), Value::Null));
+    let end = Bytes::from(chunk(json!({}), json!("stop")) + "data: [DONE]\n\n");
+    let pieces = futures_util::stream::unfold(0, move |said| {
+        let (word, end) = (word.clone(), end.clone());
+        async move {
+            tokio::task::yield_now().await;
+            match said {
+                said if said < TOKENS => Some((Ok(Frame::data(word)), said + 1)),
+                TOKENS => Some((Ok(Frame::data(end)), said + 1)),
+                _ => None,
+            }
+        }
+    });
+    let response = Response::builder().header("content-type", "text/event-stream");
+    response.body(StreamBody::new(pieces).boxed_unsync()).expect("a response")
 }
 
 /// The least that is an MCP server of today: as a baseline, and as an upstream.

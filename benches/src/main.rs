@@ -8,6 +8,7 @@
 
 mod app;
 mod calls;
+mod chat;
 mod client;
 mod lists;
 mod load;
@@ -78,5 +79,7 @@ async fn measure(args: &Args) {
     mcp::measure(&bench, args.rounds, args.seconds).await;
     calls::growth(&bench, args.rounds, args.seconds).await;
     wake::measure(&bench).await;
+    chat::measure(&bench).await;
+    chat::shortlist();
     println!("Memory (PSS) after all of this: {:.1} MiB", memory::now(&bench));
 }

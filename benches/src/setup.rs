@@ -37,7 +37,7 @@ impl Bench {
         let app = Process::start(&own, &["app"], &[], &app_log);
         let app_address = first_line(&app_log, "").await;
         let nginx = nginx(folder.path(), &app_address).await;
-        let server = serve(toolyard, folder.path()).await;
+        let server = serve(toolyard, folder.path(), &app_address).await;
         let token = |role: &str| {
             let data = folder.path().join("data");
             let made = std::process::Command::new(toolyard)
@@ -135,12 +135,13 @@ async fn first_line(log: &Path, begins: &str) -> String {
     panic!("{} has no line `{begins}`: {}", log.display(), std::fs::read_to_string(log).unwrap_or_default());
 }
 
-async fn serve(toolyard: &Path, folder: &Path) -> Target {
+async fn serve(toolyard: &Path, folder: &Path, model: &str) -> Target {
     let (log, data) = (folder.join("server.log"), folder.join("data"));
     let data = data.to_string_lossy().into_owned();
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--auth", "token", "--data", &data];
     // Every check stays on; only the limits are out of the way of a machine that calls as fast as it can.
     let high = "100000000";
+    let model = format!("{{ url = \"http://{model}/v1\", calling = \"native\" }}");
     let environment = [
         ("TOOLYARD_NET__ALLOW_LOOPBACK", "true"),
         ("TOOLYARD_RATES__USER_PER_S", high),
@@ -150,6 +151,8 @@ async fn serve(toolyard: &Path, folder: &Path) -> Target {
         ("TOOLYARD_RATES__ALL_PER_S", high),
         ("TOOLYARD_RATES__ALL_BURST", high),
         ("TOOLYARD_CALLS__IN_FLIGHT_PER_USER", "10000"),
+        ("TOOLYARD_MODELS__BENCH", model.as_str()),
+        ("TOOLYARD_CHAT__MODEL", "bench/bench"),
         // One list is one page, as in the baseline.
         ("TOOLYARD_MCP__PAGE_SIZE", "2000"),
     ];

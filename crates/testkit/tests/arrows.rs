@@ -35,7 +35,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("toolyard-cli", &["toolyard-net", "toolyard-protocol", "toolyard-server"]),
     ("toolyard-testkit", &["toolyard-core", "toolyard-protocol"]),
     ("toolyard-todo", &["toolyard-app-sdk"]),
-    ("toolyard-bench", &[]),
+    ("toolyard-bench", &["toolyard-agent"]),
 ];
 
 /// Foreign crate, and the crates of ours in which it stays.
