@@ -1,8 +1,15 @@
 //! Which model answers: by name, or the first that is found.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use tokio::{sync::Mutex, time::Instant};
+use tokio_util::task::TaskTracker;
 use toolyard_agent::{
     model::{
         Calling, Endpoint, Environment, Model, ModelError, ModelName, ModelSettings, ModelTrouble, Models,
@@ -27,6 +34,8 @@ pub struct ModelBook {
     models: Models,
     again: Duration,
     looked: Mutex<Option<Instant>>,
+    /// Whether somebody ever looked.
+    ever: AtomicBool,
     ids: Arc<dyn Ids>,
 }
 
@@ -41,6 +50,7 @@ impl ModelBook {
             models: models.map_err(|error| StartError::Config(error.text))?,
             again: Duration::from_secs(config.model_search.again_s),
             looked: Mutex::new(None),
+            ever: AtomicBool::new(false),
             ids: world.ids.clone(),
         })
     }
@@ -56,10 +66,33 @@ impl ModelBook {
         listing
     }
 
+    /// Looks again on a task of its own where that was long ago: a chat does not wait for it. Only the very first one does,
+    /// because how a model calls tools is known after somebody looked.
+    async fn keep_fresh(self: &Arc<Self>, tasks: &TaskTracker) {
+        let looked = match self.looked.try_lock() {
+            Ok(looked) => *looked,
+            // Somebody looks just now.
+            Err(_) if self.ever.load(Ordering::Acquire) => return,
+            Err(_) => None,
+        };
+        match looked {
+            None => drop(self.listing().await),
+            Some(at) if at.elapsed() >= self.again => {
+                let book = self.clone();
+                tasks.spawn(async move { drop(book.listing().await) });
+            }
+            Some(_) => {}
+        }
+        self.ever.store(true, Ordering::Release);
+    }
+
     /// The model of that name, or the one for those who name none.
-    pub async fn get(&self, name: Option<&str>) -> Result<Arc<dyn Model>, ModelError> {
-        // How a model calls tools is known after somebody looked.
-        self.listing().await;
+    pub async fn get(
+        self: &Arc<Self>,
+        name: Option<&str>,
+        tasks: &TaskTracker,
+    ) -> Result<Arc<dyn Model>, ModelError> {
+        self.keep_fresh(tasks).await;
         let model = match name {
             // Nobody named one, so it is not the caller's fault.
             None => self.models.default().map_err(|error| match error.kind {
@@ -125,7 +158,7 @@ fn settings(
 
 /// The model for a chat.
 pub(crate) async fn model(state: &AppState, name: Option<&str>) -> Result<Arc<dyn Model>, ModelError> {
-    state.models.get(name).await
+    state.models.get(name, &state.lifecycle.tasks).await
 }
 
 /// The names of all models that can be chosen, the one for those who name none first.

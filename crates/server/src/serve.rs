@@ -237,7 +237,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
     }
     let (recorder, metrics) = telemetry::recorder();
     let mcp = McpDoor::new(&*secrets, &config.mcp);
-    let models = ModelBook::new(&config, &world)?;
+    let models = Arc::new(ModelBook::new(&config, &world)?);
     let state: AppState = Arc::new(Shared {
         auth_mode: mode,
         stores: stores(store),

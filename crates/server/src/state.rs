@@ -85,7 +85,7 @@ pub struct Shared {
     /// The MCP door's streams, questions and sessions.
     pub(crate) mcp: McpDoor,
     /// Who answers in chats.
-    pub models: ModelBook,
+    pub models: Arc<ModelBook>,
     /// Results that are too long for a model.
     pub kept: Arc<KeptResults>,
     /// Word vectors, by which tools are chosen.
