@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the tests need and cargo does not bring: the app on the real @mentra/sdk, the MCP conformance suite, and
-# the MCP clients of others.
+# the MCP clients and chat clients of others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,7 +15,7 @@ newer_node() {
   local node=tests/conformance/node_modules/.bin/node
   [ -x "$node" ] || node=node
   "$node" -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 22 || (a === 22 && b >= 19) ? 0 : 1)' || {
-    echo "The MCP clients need Node 22.19 or newer, from https://nodejs.org; here: $("$node" --version)" >&2
+    echo "The clients in $1 need Node 22.19 or newer, from https://nodejs.org; here: $("$node" --version)" >&2
     exit 1
   }
 }
@@ -42,14 +42,17 @@ python_clients() {
   touch "$installed"
 }
 
-for project in ${@:-tests/mentra-sdk tests/conformance tests/mcp-clients}; do
+for project in ${@:-tests/mentra-sdk tests/conformance tests/mcp-clients tests/chat-clients}; do
   # npm writes this file last, so it is newer than the lock file only after an install of it that went through.
   installed=$project/node_modules/.package-lock.json
   if [ ! -e "$installed" ] || [ "$project/package-lock.json" -nt "$installed" ]; then
     npm ci --prefix "$project" --no-audit --no-fund --ignore-scripts --loglevel=error
   fi
-  if [ "$project" = tests/mcp-clients ]; then
-    newer_node
-    python_clients "$project"
-  fi
+  case $project in
+    tests/mcp-clients)
+      newer_node "$project"
+      python_clients "$project"
+      ;;
+    tests/chat-clients) newer_node "$project" ;;
+  esac
 done

@@ -1,0 +1,104 @@
+// OpenAI's own SDK: answers whole and streamed, its loop over tools, its list of models, its errors.
+import OpenAI from 'openai';
+import { OWN, counting, plan, play, say, told } from './story.mjs';
+
+function open({ key = plan.key }) {
+  const fetch = counting();
+  const client = new OpenAI({ baseURL: `${plan.url}/v1`, apiKey: key, defaultHeaders: plan.headers, maxRetries: 0, fetch });
+  return { client, fetch };
+}
+
+const user = (content) => ({ role: 'user', content });
+const own = (tools) => tools.map((tool) => ({ type: 'function', function: tool }));
+const runnable = (tools) => tools.map((tool) => ({
+  type: 'function',
+  function: { ...tool, parse: JSON.parse, function: () => OWN[tool.name]() },
+}));
+
+/** Ids are made up by chance. */
+const calls = ({ tool_calls }) => tool_calls?.map(({ type, function: { name, arguments: args } }) => ({ type, name, args }));
+
+const report = ({ model, choices: [{ message, finish_reason }], usage }) => ({
+  model, content: message.content, calls: calls(message), finish: finish_reason, usage,
+});
+
+/** The answer of one request, either way. */
+async function ask(client, { stream = false, ...request }) {
+  if (!stream) return client.chat.completions.create(request);
+  return client.chat.completions.stream({ ...request, stream_options: { include_usage: true } }).finalChatCompletion();
+}
+
+/** The request that an order is about. */
+const request = ({ model = plan.model, text = 'Hello?', tools = [], stream }) => ({
+  model, stream, messages: [user(text)], ...(tools.length > 0 && { tools: own(tools) }),
+});
+
+/** What something failed with. */
+const error = (failing) => failing.then(() => { throw new Error('it came to a good end'); }, (raised) => raised);
+
+const about = ({ constructor: { name: kind }, status, message, type, param }) => ({ kind, status, message, type, param });
+
+/** A stream as the SDK gives it, chunk by chunk. */
+async function stream(order) {
+  const { client } = open(order);
+  return { stream: await client.chat.completions.create({ ...request(order), stream: true }), text: '', next: async () => {} };
+}
+
+/** Reads it to its end, and says when the first words are there. */
+async function words(read) {
+  for await (const { choices: [{ delta }] } of read.stream) {
+    const first = read.text === '';
+    read.text += delta.content ?? '';
+    if (!first || read.text === '') continue;
+    say('reads', { text: read.text });
+    await read.next();
+  }
+}
+
+await play({
+  ask: async (order) => {
+    const { client, fetch } = open(order);
+    return { ...report(await ask(client, request(order))), posts: fetch.posts };
+  },
+  // What a caller does that runs its tools by hand.
+  answer: async (order) => {
+    const { client, fetch } = open(order);
+    const first = await ask(client, request(order));
+    const { message } = first.choices[0];
+    const answers = message.tool_calls.map(({ id, function: { name } }) => ({
+      role: 'tool', tool_call_id: id, content: JSON.stringify(OWN[name]()),
+    }));
+    const second = await ask(client, { ...request(order), messages: [user(order.text), message, ...answers] });
+    return { first: report(first), second: report(second), posts: fetch.posts };
+  },
+  // What a caller does that leaves the loop to the SDK.
+  run: async (order) => {
+    const { client, fetch } = open(order);
+    const runner = client.chat.completions.runTools({ ...request(order), tools: runnable(order.tools) });
+    const content = await runner.finalContent();
+    return { content, roles: runner.messages.map(({ role }) => role), posts: fetch.posts };
+  },
+  fail: async (order) => {
+    const { client } = open(order);
+    return about(await error(ask(client, request(order))));
+  },
+  models: async (order) => {
+    const { client } = open(order);
+    const models = [];
+    for await (const model of client.models.list()) models.push(model);
+    return { models };
+  },
+  leave: async (order) => {
+    const read = await stream(order);
+    read.next = async () => {
+      await told();
+      read.stream.controller.abort();
+    };
+    await words(read);
+    return { text: read.text };
+  },
+  break: async (order) => {
+    const read = await stream(order);
+    return { ...about(await error(words(read))), text: read.text };
+  },
+});
