@@ -9,7 +9,8 @@ use toolyard_protocol::{UserId, secret::Secret};
 use crate::{
     client::Client,
     commands::{
-        apps, completions, doctor, glasses, import, mcp, migrate, schema, serve, token, tools, upstreams,
+        apps, chat, completions, doctor, eval, glasses, import, mcp, migrate, models, schema, serve, token,
+        tools, upstreams,
     },
     error::CliError,
     output::Output,
@@ -23,6 +24,8 @@ Examples:
   toolyard glasses --user ada@example.com               a pair of glasses in the terminal
   toolyard tools ls --user ada@example.com
   toolyard tools call com.example.todo:add_todo todo_item=milk --user ada@example.com
+  toolyard chat --user ada@example.com                  talk to a model that has these tools
+  toolyard chat --local --files ~/notes                 the same without a server
   toolyard upstreams add files --for-all -- npx -y @modelcontextprotocol/server-filesystem /srv/files
   toolyard upstreams import ~/.cursor/mcp.json          the MCP servers of another client
   toolyard mcp --user ada@example.com                   all tools, for a client that speaks MCP over stdio
@@ -94,6 +97,10 @@ pub(crate) enum Command {
     /// Add, list and check MCP servers as sources of tools
     #[command(subcommand)]
     Upstreams(upstreams::UpstreamsCommand),
+    /// Talk to a model that has the user's tools
+    Chat(Box<chat::ChatArgs>),
+    /// List the models that can be asked, and what was looked for and not found
+    Models(models::ModelsArgs),
     /// Be the MCP server of a client on this machine, over stdin and stdout
     Mcp(Box<mcp::McpArgs>),
     /// Turn tools of older forms into MCP definitions
@@ -106,6 +113,9 @@ pub(crate) enum Command {
     Token(token::TokenArgs),
     /// Check configuration, files, server and apps, and say what to do
     Doctor(doctor::DoctorArgs),
+    /// Measure how well tools are chosen, on a set of your own
+    #[command(subcommand)]
+    Eval(eval::EvalCommand),
     /// Print the completions of a shell
     Completions(completions::CompletionsArgs),
     /// Print the schema of the configuration, or the OpenAPI document

@@ -53,6 +53,14 @@ pub(crate) enum CliError {
     ConnectionLost(String),
     #[error("stopped before the drain was over")]
     Interrupted,
+    #[error("stopped before the answer was through")]
+    Stopped,
+    #[error("there is no model to ask")]
+    NoModel,
+    #[error("the answer failed: {0}")]
+    Answer(String),
+    #[error("nothing was measured: {0}")]
+    Eval(String),
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),
 }
@@ -81,7 +89,10 @@ impl CliError {
             Self::DeviceRefused(_) => "DEVICE_REFUSED",
             Self::DeviceClosed(_) => "DEVICE_CLOSED",
             Self::ConnectionLost(_) => "CONNECTION_LOST",
-            Self::Interrupted => "INTERRUPTED",
+            Self::Interrupted | Self::Stopped => "INTERRUPTED",
+            Self::NoModel => "NO_MODEL",
+            Self::Answer(_) => "ANSWER",
+            Self::Eval(_) => "INVALID_DOCUMENT",
             Self::Output(_) => "OUTPUT",
         }
     }
@@ -119,6 +130,10 @@ impl CliError {
             Self::DeviceRefused(_) => {
                 said("name the user with --user (dev mode), or pass a token: `toolyard token user NAME`")
             }
+            Self::NoModel => said(
+                "`toolyard models` says what was looked for and how to add it; `--local` looks from here",
+            ),
+            Self::Answer(_) => said("try again, or ask another model: `toolyard models` lists them"),
             Self::Runtime(_)
             | Self::Unreadable { .. }
             | Self::TooLarge { .. }
@@ -126,6 +141,8 @@ impl CliError {
             | Self::Token(_)
             | Self::NotConfirmed
             | Self::Interrupted
+            | Self::Stopped
+            | Self::Eval(_)
             | Self::Output(_) => None,
         }
     }
@@ -143,7 +160,7 @@ impl CliError {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Usage { .. } | Self::BadServer { .. } | Self::Config(_) => 2,
-            Self::Interrupted => 130,
+            Self::Interrupted | Self::Stopped => 130,
             _ => 1,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Thin: the server is a library, and everything else is a request to its API. One file a command under `commands`,
 //! each with its flags, its output and what it does. What is deliberately absent: state of its own, retries, and any
-//! way around the API (only `serve`, `mcp --embedded`, `token` and `doctor` look at the files of a server).
+//! way around the API (only `serve`, what runs without a server, `token` and `doctor` look at the files of one).
 
 mod cli;
 mod client;

@@ -1,4 +1,4 @@
-//! The one place that writes: results to stdout, everything else to stderr.
+//! The one place that writes, the screen of a chat aside: results to stdout, everything else to stderr.
 
 use std::{
     io::{self, Write as _},

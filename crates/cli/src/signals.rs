@@ -2,6 +2,15 @@
 
 use std::io;
 
+/// Which one came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Signal {
+    /// Ctrl-C: somebody has enough of what is under way.
+    Interrupt,
+    /// The process shall end.
+    Terminate,
+}
+
 /// Waits for somebody who wants the process to end.
 #[cfg(unix)]
 pub(crate) struct Signals {
@@ -18,9 +27,14 @@ impl Signals {
 
     /// The next signal.
     pub(crate) async fn next(&mut self) {
+        self.which().await;
+    }
+
+    /// The next signal, and which it is.
+    pub(crate) async fn which(&mut self) -> Signal {
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => Signal::Interrupt,
+            _ = self.terminate.recv() => Signal::Terminate,
         }
     }
 }
@@ -38,8 +52,14 @@ impl Signals {
 
     /// The next signal.
     pub(crate) async fn next(&mut self) {
+        self.which().await;
+    }
+
+    /// The next signal, and which it is.
+    pub(crate) async fn which(&mut self) -> Signal {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending().await
         }
+        Signal::Interrupt
     }
 }

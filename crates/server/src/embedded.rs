@@ -1,8 +1,12 @@
-//! The whole platform inside one program, for one user, over stdio: no address, no port. What wants to connect to it, as
-//! session apps do, cannot; upstreams and tools-only apps work.
+//! The whole platform inside one program, for one user, over stdio or by requests of the program itself: no address, no
+//! port. What wants to connect to it, as session apps do, cannot; upstreams and tools-only apps work.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
+use axum::{Router, body::Body};
+use bytes::Bytes;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream::BoxStream};
+use http::{HeaderValue, Request, Response, header};
 use tokio::io::{
     AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _,
     BufReader,
@@ -12,26 +16,55 @@ use toolyard_core::{Caller, catalog::Scope};
 use toolyard_protocol::UserId;
 
 use crate::{
-    auth::ActingFor,
+    auth::{ActingFor, Role, TokenError},
     config::Config,
     mcp::peer::Peer,
+    routes,
     serve::{StartError, World, assemble, drain},
     state::AppState,
 };
 
 /// How long the last messages may take to be written.
 const LAST_WORDS: Duration = Duration::from_secs(2);
+/// How long a request of the program itself may take, in seconds: longer than any answer.
+const OWN_TOKEN_SECONDS: i64 = 3_600;
 
-/// A platform that nobody reaches but over its stdin.
+/// The body of an answer, piece by piece.
+pub type Pieces = BoxStream<'static, io::Result<Bytes>>;
+
+/// A platform that nobody reaches but the program that holds it.
 pub struct Embedded {
     /// Everything in it.
     pub state: AppState,
+    router: Router,
 }
 
 impl Embedded {
     /// Builds everything; listens nowhere.
     pub async fn start(config: Config, world: World) -> Result<Self, StartError> {
-        Ok(Self { state: assemble(config, world).await? })
+        let state = assemble(config, world).await?;
+        let router = routes::router().with_state(state.clone());
+        Ok(Self { state, router })
+    }
+
+    /// Answers a request of this user through the doors of a server. Dropping the body ends what it tells.
+    pub async fn ask(
+        &self,
+        user: &UserId,
+        mut request: Request<Bytes>,
+    ) -> Result<Response<Pieces>, TokenError> {
+        let state = &self.state;
+        let token = state.tokens.make(user.as_str(), Role::User, state.clock.now(), OWN_TOKEN_SECONDS)?;
+        let bearer = HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| TokenError::Invalid)?;
+        request.headers_mut().insert(header::AUTHORIZATION, bearer);
+        let answered = tower_service::Service::call(&mut self.router.clone(), request.map(Body::from)).await;
+        let answer = answered.unwrap_or_else(|never| match never {});
+        Ok(answer.map(|body| body.into_data_stream().map_err(io::Error::other).boxed()))
+    }
+
+    /// Ends what is under way, and writes what is to be kept.
+    pub async fn close(self) {
+        drain(&self.state).await;
     }
 
     /// Waits until every upstream has been asked for its lists, so that the first list a client gets is not empty. Upstreams

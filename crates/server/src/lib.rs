@@ -37,3 +37,5 @@ mod ws;
 pub use lifecycle::Lifecycle;
 pub use serve::{Server, World};
 pub use state::{AppState, Shared, Stores};
+/// Which tools a model gets to see: for programs that measure how well they are chosen.
+pub use toolyard_agent::shortlist;

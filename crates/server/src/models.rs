@@ -20,6 +20,9 @@ use toolyard_agent::{
 use toolyard_core::ports::Ids;
 use toolyard_protocol::secret::Secret;
 
+pub use crate::rest::models::{
+    ModelOverview, OverviewCalling, OverviewFile, OverviewMissing, OverviewModel, OverviewOrigin,
+};
 use crate::{
     config::{CallingConfig, Config},
     serve::{StartError, World},

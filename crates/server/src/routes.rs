@@ -138,6 +138,7 @@ pub fn table() -> Vec<Route> {
     routes.extend(rest::legacy::routes());
     routes.extend(rest::upstreams::routes());
     routes.extend(rest::oauth::routes());
+    routes.extend(rest::models::routes());
     routes.extend(rest::health::routes());
     routes.extend(mcp::routes());
     routes.extend(chat::routes());

@@ -1,12 +1,15 @@
 //! The commands, one file each.
 
 pub(crate) mod apps;
+pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod doctor;
+pub(crate) mod eval;
 pub(crate) mod glasses;
 pub(crate) mod import;
 pub(crate) mod mcp;
 pub(crate) mod migrate;
+pub(crate) mod models;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod token;
@@ -35,12 +38,15 @@ pub(crate) async fn run(cli: Cli) -> Result<Verdict, CliError> {
         Command::Apps(command) => apps::run(&cx, command).await,
         Command::Tools(command) => tools::run(&cx, command).await,
         Command::Upstreams(command) => upstreams::run(&cx, command).await,
+        Command::Chat(args) => chat::run(&cx, *args).await,
+        Command::Models(args) => models::run(&cx, args).await,
         Command::Mcp(args) => mcp::run(&cx, *args).await,
         Command::Migrate(args) => migrate::run(&cx, args).await,
         Command::Import(args) => import::run(&cx, args).await,
         Command::Glasses(args) => glasses::run(&cx, args).await,
         Command::Token(args) => token::run(&cx, &args),
         Command::Doctor(args) => doctor::run(&cx, &args).await,
+        Command::Eval(command) => eval::run(&cx, &command),
         Command::Completions(args) => completions::run(&cx, &args),
         Command::Schema(args) => schema::run(&cx, &args),
     }

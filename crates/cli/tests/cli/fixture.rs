@@ -29,8 +29,6 @@ pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
 pub(crate) fn toolyard(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_toolyard"));
     command.args(args).env_clear().current_dir(folder).kill_on_drop(true);
-    // Tests say what there is: no tools of the server itself, no models of this machine.
-    command.env("TOOLYARD_BUILTIN__ENABLED", "false").env("TOOLYARD_MODEL_SEARCH__LOCAL_SERVERS", "false");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -206,9 +204,13 @@ impl Yard {
     }
 }
 
+/// Only what a test brings is there to be counted.
+pub(crate) const NO_BUILTINS: [&str; 2] = ["--set", "builtin.enabled=false"];
+
 /// Starts a server and waits until it says where it listens.
 pub(crate) async fn serve(folder: &Path, listen: &str, flags: &[&str]) -> (Running, String) {
-    let command = toolyard(folder, &[&["serve", "--listen", listen, "--data", "data"], flags].concat());
+    let own = ["serve", "--listen", listen, "--data", "data"];
+    let command = toolyard(folder, &[&own[..], &NO_BUILTINS, flags].concat());
     let mut server = Running::start(command);
     let line = server.says("listening on ").await;
     (server, line.trim_start_matches("listening on ").to_owned())

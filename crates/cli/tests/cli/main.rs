@@ -3,12 +3,16 @@
 
 mod app;
 mod apps;
+mod chat;
+mod chat_stream;
 mod doctor;
+mod eval;
 mod fixture;
 mod glasses;
 mod import;
 mod mcp;
 mod migrate;
+mod models;
 mod offline;
 mod serve;
 mod tools;

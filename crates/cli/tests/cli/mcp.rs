@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 use toolyard_testkit::upstream::{FakeUpstream, List, MODERN};
 
-use crate::fixture::{ADA, Ran, Running, Yard, ended, serve, soon, toolyard};
+use crate::fixture::{ADA, NO_BUILTINS, Ran, Running, Yard, ended, serve, soon, toolyard};
 
 /// A client that starts its server itself, as Claude Desktop does.
 struct Client {
@@ -271,7 +271,7 @@ async fn whoever_is_not_let_in_is_told_on_stderr() {
 
 /// The platform in the process, in a folder of its own.
 fn embedded(folder: &std::path::Path, args: &[&str]) -> Command {
-    toolyard(folder, &[&["mcp", "--embedded"], args].concat())
+    toolyard(folder, &[&["mcp", "--embedded"], &NO_BUILTINS[..], args].concat())
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ pub(crate) mod health;
 pub(crate) mod installs;
 pub(crate) mod keys;
 pub(crate) mod legacy;
+pub(crate) mod models;
 pub(crate) mod oauth;
 pub(crate) mod sdk;
 pub(crate) mod session;

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Who it is for, where nobody is named.
-const USER: &str = "local";
+pub(crate) const USER: &str = "local";
 /// How long the first answer may wait for the lists of upstreams. Clients wait for a minute at least.
 const FIRST_LISTS: Duration = Duration::from_secs(20);
 
@@ -84,7 +84,7 @@ fn add_servers(config: &mut Config, file: &Path, output: Output) -> Result<(), C
 }
 
 /// Here is one user, and nobody who could install anything.
-fn everybodys(config: &mut Config, output: Output) {
+pub(crate) fn everybodys(config: &mut Config, output: Output) {
     for (id, upstream) in &mut config.upstreams {
         upstream.for_all = true;
         if upstream.auth == UpstreamAuth::OAuth {
@@ -95,7 +95,7 @@ fn everybodys(config: &mut Config, output: Output) {
 }
 
 /// A folder that goes with the process, where nobody named one: clients start this wherever they like, and as often.
-fn without_a_place(config: &mut Config) -> Result<Option<TempDir>, CliError> {
+pub(crate) fn without_a_place(config: &mut Config) -> Result<Option<TempDir>, CliError> {
     if config.store.path != Config::default().store.path {
         return Ok(None);
     }

@@ -2,7 +2,7 @@
 //! whole platform inside this process. Stdout has messages and nothing else; words go to stderr.
 
 mod bridge;
-mod embedded;
+pub(crate) mod embedded;
 mod patience;
 mod talk;
 mod wire;

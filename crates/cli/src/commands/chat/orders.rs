@@ -1,0 +1,72 @@
+//! What lines with a slash do.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use toolyard_server::models::ModelOverview;
+
+use super::{Chat, HELP, typed::Typed};
+use crate::{
+    commands::{models::Overview, tools::ls::rows},
+    error::CliError,
+    output::Show,
+    text,
+};
+
+/// The tools that the model may call.
+#[derive(Serialize, Deserialize)]
+struct Tools {
+    tools: Vec<Box<RawValue>>,
+}
+
+impl Show for Tools {
+    fn text(&self) -> String {
+        match self.tools.is_empty() {
+            true => "No tools.".to_owned(),
+            false => text::table(&rows(&self.tools)),
+        }
+    }
+}
+
+impl Chat {
+    pub(super) async fn order(&mut self, order: Typed) -> Result<(), CliError> {
+        match order {
+            Typed::New => {
+                self.talk.begin_anew();
+                self.output.note("[a new conversation]");
+            }
+            Typed::Tools => {
+                let tools = self.tools().await?;
+                self.output.show(&tools)?;
+            }
+            Typed::Model(None) => {
+                let overview: ModelOverview = self.door.get("api/models").await?;
+                self.output.show(&Overview(overview))?;
+            }
+            Typed::Model(Some(name)) => {
+                self.output.note(&format!("[{name} answers from now on]"));
+                self.talk.model = Some(name);
+            }
+            Typed::System(text) => {
+                let said =
+                    if text.is_some() { "[that is how the model shall behave]" } else { "[no system text]" };
+                self.output.note(said);
+                self.talk.system = text;
+            }
+            Typed::Help => self.output.note(HELP),
+            // What asks, ends or does nothing was seen to before.
+            Typed::Ask(_) | Typed::Quit | Typed::Nothing => {}
+        }
+        Ok(())
+    }
+
+    /// In dev mode a user without a device has no session until somebody chats or asks for models in their name.
+    async fn tools(&self) -> Result<Tools, CliError> {
+        match self.door.get("api/tools").await {
+            Err(CliError::Refused(refused)) if refused.is_no_session() => {
+                let _: serde_json::Value = self.door.get("v1/models").await?;
+                self.door.get("api/tools").await
+            }
+            listed => listed,
+        }
+    }
+}

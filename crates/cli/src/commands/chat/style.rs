@@ -1,0 +1,51 @@
+//! What the terminal can do, and is wanted to do.
+
+use std::io::{self, IsTerminal as _};
+
+/// What the terminal can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Style {
+    /// Whether a line can be wiped again.
+    pub(super) live: bool,
+    pub(super) colour: bool,
+}
+
+impl Style {
+    /// What stderr can do, as far as the environment lets it.
+    pub(super) fn of(environment: impl Iterator<Item = (String, String)>) -> Self {
+        Self::given(io::stderr().is_terminal(), environment)
+    }
+
+    fn given(terminal: bool, environment: impl Iterator<Item = (String, String)>) -> Self {
+        let mut style = Self { live: terminal, colour: terminal };
+        for (name, value) in environment {
+            match name.as_str() {
+                "NO_COLOR" if !value.is_empty() => style.colour = false,
+                "TERM" if value == "dumb" => style = Self { live: false, colour: false },
+                _ => {}
+            }
+        }
+        style.colour &= style.live;
+        style
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_is_for_terminals_that_want_it() {
+        let variables = |list: &[(&str, &str)]| {
+            list.iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect::<Vec<_>>()
+                .into_iter()
+        };
+        let both = Style { live: true, colour: true };
+        assert_eq!(Style::given(true, variables(&[("NO_COLOR", ""), ("TERM", "xterm")])), both);
+        assert_eq!(Style::given(true, variables(&[("NO_COLOR", "1")])), Style { colour: false, ..both });
+        assert_eq!(Style::given(true, variables(&[("TERM", "dumb")])), Style { live: false, colour: false });
+        assert_eq!(Style::given(false, variables(&[])), Style { live: false, colour: false });
+    }
+}

@@ -1,0 +1,188 @@
+//! `/api/models`: which models answer in chats, and for operators what was looked for and is not there.
+
+use axum::extract::State;
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolyard_agent::model::{
+    Calling,
+    look::{Listing, Origin},
+};
+
+use super::{Answer, ok};
+use crate::{
+    auth::Anybody,
+    routes::{Access, Route},
+    state::AppState,
+};
+
+/// The models that can be asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelOverview {
+    /// What is asked where nobody names a model.
+    pub default: Option<String>,
+    /// Each of them. Vendors have more models than are listed.
+    pub models: Vec<OverviewModel>,
+    /// GGUF files in the models folder; a server such as llama-server runs them. For operators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<OverviewFile>>,
+    /// What was looked for and is not there. For operators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<Vec<OverviewMissing>>,
+}
+
+/// A model that can be asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OverviewModel {
+    /// By which it is chosen: `ollama/llama3.2`.
+    pub name: String,
+    /// How it calls tools.
+    pub calling: OverviewCalling,
+    /// Why it is listed. For operators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<OverviewOrigin>,
+}
+
+/// How a model calls tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OverviewCalling {
+    /// In the way of its protocol.
+    Native,
+    /// By text, as the system prompt asks it to.
+    Prompted,
+    /// By text, and one tool at most.
+    Small,
+}
+
+/// Why a model is listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", content = "name", rename_all = "lowercase")]
+pub enum OverviewOrigin {
+    /// `chat.model` names it.
+    Configured,
+    /// This endpoint of the configuration has it.
+    Endpoint(String),
+    /// This environment variable holds a key for its vendor.
+    Key(String),
+    /// This server on the machine has it.
+    Server(String),
+}
+
+/// A file with a model in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OverviewFile {
+    /// Its name, without the folder.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// What was looked for and is not there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OverviewMissing {
+    /// What.
+    pub what: String,
+    /// How to add it.
+    pub how: String,
+}
+
+impl ModelOverview {
+    /// All of it, for whoever runs the server.
+    pub fn for_operator(listing: Listing) -> Self {
+        let models = listing.models.into_iter().map(|model| OverviewModel {
+            name: model.name.to_string(),
+            calling: match model.calling {
+                Calling::Native => OverviewCalling::Native,
+                Calling::Prompted => OverviewCalling::Prompted,
+                Calling::Small => OverviewCalling::Small,
+            },
+            origin: Some(match model.origin {
+                Origin::Configured => OverviewOrigin::Configured,
+                Origin::Endpoint(name) => OverviewOrigin::Endpoint(name),
+                Origin::Key(variable) => OverviewOrigin::Key(variable),
+                Origin::Server(at) => OverviewOrigin::Server(at),
+            }),
+        });
+        let files = listing.files.into_iter().map(|file| OverviewFile { name: file.name, bytes: file.bytes });
+        let missing = listing
+            .missing
+            .into_iter()
+            .map(|missing| OverviewMissing { what: missing.what, how: missing.how });
+        Self {
+            default: listing.default.map(|name| name.to_string()),
+            models: models.collect(),
+            files: Some(files.collect()),
+            missing: Some(missing.collect()),
+        }
+    }
+
+    /// What users choose from. How the machine is set up is not their business.
+    pub fn for_user(listing: Listing) -> Self {
+        let mut all = Self::for_operator(listing);
+        all.models.iter_mut().for_each(|model| model.origin = None);
+        Self { files: None, missing: None, ..all }
+    }
+}
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::new(
+            Method::GET,
+            "/api/models",
+            Access::Known,
+            "The models that can be asked, and for operators what was looked for and is not there",
+            list,
+        )
+        .gives::<ModelOverview>(),
+    ]
+}
+
+async fn list(State(state): State<AppState>, Anybody(who): Anybody) -> Answer {
+    let listing = state.models.listing().await;
+    ok(&match who.is_operator() {
+        true => ModelOverview::for_operator(listing),
+        false => ModelOverview::for_user(listing),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use toolyard_agent::model::look::{ListedModel, Missing, ModelFile};
+
+    use super::*;
+
+    fn listing() -> Listing {
+        let name: toolyard_agent::model::ModelName = "openai/gpt-5-mini".parse().unwrap();
+        let origin = Origin::Key("OPENAI_API_KEY".to_owned());
+        Listing {
+            default: Some(name.clone()),
+            models: vec![ListedModel { name, calling: Calling::Native, origin }],
+            files: vec![ModelFile { name: "m.gguf".to_owned(), bytes: 5 }],
+            missing: vec![Missing { what: "Ollama".to_owned(), how: "Start it.".to_owned() }],
+        }
+    }
+
+    #[test]
+    fn operators_see_how_the_machine_is_set_up() {
+        assert_eq!(
+            serde_json::to_value(ModelOverview::for_operator(listing())).unwrap(),
+            json!({
+                "default": "openai/gpt-5-mini",
+                "models": [{ "name": "openai/gpt-5-mini", "calling": "native",
+                    "origin": { "kind": "key", "name": "OPENAI_API_KEY" } }],
+                "files": [{ "name": "m.gguf", "bytes": 5 }],
+                "missing": [{ "what": "Ollama", "how": "Start it." }],
+            })
+        );
+    }
+
+    #[test]
+    fn users_see_what_they_can_choose_and_no_more() {
+        assert_eq!(
+            serde_json::to_value(ModelOverview::for_user(listing())).unwrap(),
+            json!({ "default": "openai/gpt-5-mini", "models": [{ "name": "openai/gpt-5-mini", "calling": "native" }] })
+        );
+    }
+}
