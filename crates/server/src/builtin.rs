@@ -22,6 +22,8 @@ use crate::{
     serve::StartError,
 };
 
+/// Finds tools by what they do.
+pub(crate) const SEARCH_TOOLS: &str = "toolyard:search_tools";
 /// Reads on in a result that was too long for a model.
 pub(crate) const READ_RESULT: &str = "toolyard:read_result";
 

@@ -49,6 +49,7 @@ impl Turn {
         course: &mut Course,
         mut message: Assistant,
         announced: Vec<Announced>,
+        begun: &[(String, String)],
     ) -> Option<Finish> {
         let (mut answers, mut ready, mut of_client) = (Vec::new(), Vec::new(), false);
         for (place, announced) in announced.into_iter().enumerate() {
@@ -56,6 +57,12 @@ impl Turn {
                 Announced::Bad(bad) => {
                     course.patience.was_wrong();
                     let (call, answer) = told(bad);
+                    // Whoever saw it begin sees its end; the others never heard of it.
+                    if begun.iter().any(|(id, _)| *id == call.id) {
+                        let error = ToolError::new(ErrorCode::InvalidArguments, answer.text.as_str());
+                        let end = CallEnd::Failed(Arc::new(error));
+                        self.tell(TurnEvent::CallEnds { id: call.id.clone(), end }).await;
+                    }
                     message.calls.push(call);
                     answers.push(answer);
                 }
@@ -134,6 +141,10 @@ impl Turn {
                 Some((place, notice)) = told.recv() => self.progress(&ready[place].0, notice).await,
                 ran = running.next() => match ran {
                     Some(Ran { place, outcome }) => {
+                        // What it told before its end is told before its end.
+                        while let Ok((place, notice)) = told.try_recv() {
+                            self.progress(&ready[place].0, notice).await;
+                        }
                         let call = &ready[place].0;
                         open[place] = false;
                         course.patience.heard(&call.name, &outcome);
@@ -170,7 +181,12 @@ impl Turn {
             tokio::select! {
                 biased;
                 Some(notice) = notices.recv() => drop(news.try_send((place, notice))),
-                outcome = &mut running => return Ran { place, outcome },
+                outcome = &mut running => {
+                    while let Ok(notice) = notices.try_recv() {
+                        drop(news.try_send((place, notice)));
+                    }
+                    return Ran { place, outcome };
+                }
             }
         }
     }

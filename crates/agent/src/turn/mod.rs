@@ -46,6 +46,8 @@ pub struct Turn {
     pub tools: Arc<dyn Toolset>,
     /// Every bound.
     pub limits: TurnLimits,
+    /// Tools that stay on offer where not all fit, by the names that models know: with them a model finds the others.
+    pub always: Vec<String>,
     /// Fires when nobody waits any more.
     pub cancel: CancellationToken,
     /// Where events go. Whoever reads them slowly slows the turn; whoever drops them ends it.
@@ -81,7 +83,7 @@ impl Turn {
     pub async fn run(self, request: ModelRequest) -> Ended {
         let mut course = Course {
             given: request.messages.len(),
-            used: used_in(&request.messages),
+            used: used_in(&self.always, &request.messages),
             request,
             budget: Budget::begin(&self.limits),
             patience: Patience::new(&self.limits),
@@ -162,12 +164,12 @@ fn texts(message: &Message) -> Vec<(bool, &str)> {
     }
 }
 
-fn used_in(messages: &[Message]) -> Vec<String> {
+fn used_in(always: &[String], messages: &[Message]) -> Vec<String> {
     let calls = messages.iter().filter_map(|message| match message {
         Message::Assistant(said) => Some(said.calls.iter()),
         Message::User(_) | Message::Tools(_) => None,
     });
-    let mut used = Vec::new();
+    let mut used = always.to_vec();
     for call in calls.flatten() {
         if !used.contains(&call.name) {
             used.push(call.name.clone());

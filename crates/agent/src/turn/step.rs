@@ -58,7 +58,7 @@ impl Turn {
             self.give_up(course, said, &finish).await;
             return Stepped::Over { finish, usage };
         }
-        let finish = self.run_calls(course, said.message, said.announced).await;
+        let finish = self.run_calls(course, said.message, said.announced, &said.begun).await;
         match finish {
             Some(finish) => Stepped::Over { finish, usage },
             None => Stepped::Again { usage },

@@ -147,6 +147,11 @@ impl Toolset for Tools {
                 cancel.cancelled().await;
                 std::future::pending().await
             }
+            // It says how far it is with its last breath.
+            "more_0" => {
+                news.progress(Progress { progress: 1.0, total: None, message: None });
+                done("hastily")
+            }
             "long" => done(&"é".repeat(100)),
             _ => done(&format!("{} of {}", tool.spec.name, call.id)),
         }
@@ -213,6 +218,7 @@ impl World {
             model: self.model.clone(),
             tools: self.tools.clone(),
             limits: self.limits.clone(),
+            always: vec!["more_99".to_owned()],
             cancel: self.cancel.clone(),
             events,
         };

@@ -23,7 +23,13 @@ use super::{
     tools::{self, Selection, ViewTools},
     toolset::ChatTools,
 };
-use crate::{auth::ActingFor, error::Failure, models, state::AppState};
+use crate::{
+    auth::ActingFor,
+    builtin::{READ_RESULT, SEARCH_TOOLS},
+    error::Failure,
+    models,
+    state::AppState,
+};
 
 /// Events that wait for a slow reader; then the turn waits.
 const EVENT_QUEUE: usize = 256;
@@ -53,6 +59,16 @@ pub(super) struct Begun {
     pub(super) events: mpsc::Receiver<TurnEvent>,
     pub(super) cancel: CancellationToken,
     _leave: DropGuard,
+}
+
+#[cfg(test)]
+impl Begun {
+    /// A turn that says what a test sends.
+    pub(super) fn scripted() -> (mpsc::Sender<TurnEvent>, Self) {
+        let (to, events) = mpsc::channel(EVENT_QUEUE);
+        let cancel = CancellationToken::new();
+        (to, Self { model: "scripted".to_owned(), events, _leave: cancel.clone().drop_guard(), cancel })
+    }
 }
 
 /// Why there is no turn.
@@ -117,9 +133,17 @@ pub(super) async fn begin(state: &AppState, who: ActingFor, asked: Asked) -> Res
     let (events_to, events) = mpsc::channel(EVENT_QUEUE);
     let cancel = state.lifecycle.stopping.child_token();
     let id = model.about().id.clone();
-    let turn = Turn { model, tools: Arc::new(tools), limits, cancel: cancel.clone(), events: events_to };
+    let tools = Arc::new(tools);
+    let turn =
+        Turn { model, tools, limits, always: always(&view), cancel: cancel.clone(), events: events_to };
     state.lifecycle.calls.spawn(run(turn, request, user, id.clone()));
     Ok(Begun { model: id, events, _leave: cancel.clone().drop_guard(), cancel })
+}
+
+/// The tools by which a model gets at what it was not shown.
+fn always(view: &CatalogView) -> Vec<String> {
+    let alias = |name: &str| Some(view.find(&name.parse().ok()?).ok()?.alias.as_str().to_owned());
+    [SEARCH_TOOLS, READ_RESULT].into_iter().filter_map(alias).collect()
 }
 
 /// Runs a turn, and leaves one line in the log. Nothing that was said is in it.

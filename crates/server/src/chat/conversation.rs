@@ -83,6 +83,7 @@ impl Conversation {
         if said.text.is_empty() && said.calls.is_empty() {
             return;
         }
+        self.close();
         self.steps += 1;
         let called = !said.calls.is_empty();
         self.messages.push(Message::Assistant(said));

@@ -155,6 +155,9 @@ async fn answer(
         Ok(key) => key,
         Err(failure) => return failure.into_response(),
     };
+    if key.as_ref().is_some_and(|id| !state.replays.takes(&user, id)) {
+        return too_many().into_response();
+    }
     let begun = match begin::begin(state, who, asked(request, headers)).await {
         Ok(begun) => begun,
         Err(NotBegun::Failure(failure)) => return failure.into_response(),
@@ -168,12 +171,9 @@ async fn answer(
         Some(id) => {
             let hello = writer.hello(message_id.as_deref());
             let replays = &state.replays;
-            match replays.begin(&user, &id, begun, writer, protocol, hello, &state.lifecycle) {
+            match replays.begin(&user, &id, begun, writer, hello, &state.lifecycle) {
                 Some(replay) => respond::in_form(protocol, replay.read()),
-                None => {
-                    return Failure::unavailable("too many answers of this user go on; end one")
-                        .into_response();
-                }
+                None => return too_many().into_response(),
             }
         }
     };
@@ -181,6 +181,10 @@ async fn answer(
         response.headers_mut().insert(HeaderName::from_static(MODEL_HEADER), model);
     }
     response
+}
+
+fn too_many() -> Failure {
+    Failure::unavailable("too many answers of this user go on; end one")
 }
 
 fn resumable_id(id: Option<String>, resumable: bool) -> Result<Option<String>, Failure> {
@@ -238,14 +242,17 @@ async fn by_body(state: &AppState, headers: &HeaderMap, request: &ChatRequest) -
     }
 }
 
-async fn again(State(state): State<AppState>, who: ActingFor, Path(id): Path<String>) -> Answer {
+async fn again(State(state): State<AppState>, headers: HeaderMap, Path(id): Path<String>) -> Answer {
+    // Clients ask before they have said anything, so who may chat may ask.
+    let who = auth::acting_over_mcp(&state, &headers).await?;
     match state.replays.find(&who.user, &id) {
         Some(replay) => Ok(respond::in_form(replay.protocol, replay.read())),
         None => nothing(),
     }
 }
 
-async fn stop(State(state): State<AppState>, who: ActingFor, Path(id): Path<String>) -> Answer {
+async fn stop(State(state): State<AppState>, headers: HeaderMap, Path(id): Path<String>) -> Answer {
+    let who = auth::acting_over_mcp(&state, &headers).await?;
     match state.replays.stop(&who.user, &id) {
         true => nothing(),
         false => Err(Failure::not_found("answer of that chat")),

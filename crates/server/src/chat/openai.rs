@@ -144,6 +144,7 @@ async fn completions(State(state): State<AppState>, request: Request) -> Respons
                 calls: 0,
                 usage: Usage::default(),
                 include_usage,
+                text: OneText::default(),
             };
             if stream { streamed(begun, told).await } else { whole(begun, told).await }
         }
@@ -160,6 +161,25 @@ struct Told {
     calls: usize,
     usage: Usage,
     include_usage: bool,
+    text: OneText,
+}
+
+/// These clients know no steps: what is said in several of them is one text, with an empty line between them.
+#[derive(Default)]
+struct OneText {
+    said: bool,
+    gap: bool,
+}
+
+impl OneText {
+    fn add(&mut self, text: String) -> String {
+        self.said = true;
+        if std::mem::take(&mut self.gap) { format!("\n\n{text}") } else { text }
+    }
+
+    const fn step_ends(&mut self) {
+        self.gap = self.said;
+    }
 }
 
 impl Told {
@@ -183,7 +203,10 @@ impl Told {
     /// What an event of the turn adds to the stream; the last one ends it.
     fn write(&mut self, event: TurnEvent) -> Vec<u8> {
         match event {
-            TurnEvent::Text(text) => self.chunk(Delta { content: Some(text), ..Delta::default() }, None),
+            TurnEvent::Text(text) => {
+                let content = Some(self.text.add(text));
+                self.chunk(Delta { content, ..Delta::default() }, None)
+            }
             TurnEvent::Called { call, tool: Some(tool) } if tool.place == Place::Client => {
                 let called = called(call, Some(self.calls));
                 self.calls += 1;
@@ -191,6 +214,7 @@ impl Told {
             }
             TurnEvent::StepEnds { usage, .. } => {
                 self.usage += usage.unwrap_or_default();
+                self.text.step_ends();
                 Vec::new()
             }
             TurnEvent::Ends(Finish::Failed(error)) => {
@@ -261,15 +285,18 @@ async fn streamed(mut begun: Begun, mut told: Told) -> Response {
     with_model(response, &model)
 }
 
-async fn whole(mut begun: Begun, told: Told) -> Response {
+async fn whole(mut begun: Begun, mut told: Told) -> Response {
     let (mut text, mut tool_calls, mut usage) = (String::new(), Vec::new(), Usage::default());
     let finish = loop {
         match begun.events.recv().await.unwrap_or_else(broken) {
-            TurnEvent::Text(more) => text.push_str(&more),
+            TurnEvent::Text(more) => text.push_str(&told.text.add(more)),
             TurnEvent::Called { call, tool: Some(tool) } if tool.place == Place::Client => {
                 tool_calls.push(called(call, None));
             }
-            TurnEvent::StepEnds { usage: more, .. } => usage += more.unwrap_or_default(),
+            TurnEvent::StepEnds { usage: more, .. } => {
+                usage += more.unwrap_or_default();
+                told.text.step_ends();
+            }
             TurnEvent::Ends(Finish::Failed(error)) => return model_failed(&error),
             TurnEvent::Ends(finish) => break finish,
             _ => {}

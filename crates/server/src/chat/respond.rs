@@ -36,6 +36,13 @@ impl Writer {
         }
     }
 
+    pub(super) const fn protocol(&self) -> ChatProtocol {
+        match self {
+            Self::Ui(_) => ChatProtocol::Ui,
+            Self::V1(_) => ChatProtocol::V1,
+        }
+    }
+
     /// What comes before the first event. `message_id` is that of the message that goes on, or a new one.
     pub(super) fn hello(&self, message_id: Option<&str>) -> Bytes {
         match self {
@@ -143,4 +150,64 @@ pub(super) fn in_form(
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
     headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_stream_says_that_it_is_alive_and_goes_on() {
+        for (protocol, alive, end) in [
+            (ChatProtocol::Ui, ": keep-alive\n\n", "data: [DONE]\n\n"),
+            (ChatProtocol::V1, "\n", "d:{\"finishReason\":\"stop\""),
+        ] {
+            let (turn, begun) = Begun::scripted();
+            let writer = Writer::new(protocol, "m");
+            let mut told = Telling { begun, writer, protocol, over: false };
+            for _ in 0..2 {
+                let before = Instant::now();
+                let (piece, next) = told.next().await.unwrap();
+                assert_eq!((&piece[..], before.elapsed()), (alive.as_bytes(), HEARTBEAT));
+                told = next;
+            }
+            // What is there at once goes out at once.
+            for event in [TurnEvent::StepBegins, TurnEvent::Text("hi".to_owned())] {
+                turn.send(event).await.unwrap();
+            }
+            turn.send(TurnEvent::StepEnds { usage: None, goes_on: false }).await.unwrap();
+            turn.send(TurnEvent::Ends(Finish::Stop)).await.unwrap();
+            let (piece, next) = told.next().await.unwrap();
+            let piece = String::from_utf8(piece.to_vec()).unwrap();
+            assert!(piece.contains("\"hi\"") && piece.contains(end), "{piece}");
+            assert!(next.next().await.is_none());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_turn_that_vanishes_is_told() {
+        let (turn, begun) = Begun::scripted();
+        drop(turn);
+        let told = Telling {
+            begun,
+            writer: Writer::new(ChatProtocol::V1, "m"),
+            protocol: ChatProtocol::V1,
+            over: false,
+        };
+        let (piece, next) = told.next().await.unwrap();
+        assert!(piece.starts_with(b"3:\"The server failed"), "{piece:?}");
+        assert!(next.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn whoever_drops_the_answer_ends_the_turn() {
+        let (_turn, begun) = Begun::scripted();
+        let cancel = begun.cancel.clone();
+        let response = answer(begun, Writer::new(ChatProtocol::Ui, "m"), ChatProtocol::Ui, None);
+        assert!(!cancel.is_cancelled());
+        drop(response);
+        assert!(cancel.is_cancelled());
+    }
 }

@@ -30,7 +30,20 @@ pub(super) struct ChatTools {
     pub(super) of_client: Vec<(Arc<Offered>, Schema)>,
     pub(super) trace: Option<TraceParent>,
     /// What this step was shown: what is called is one of that.
-    pub(super) shown: Mutex<Option<CatalogView>>,
+    pub(super) shown: Mutex<Option<Shown>>,
+}
+
+/// What a step is shown: everything that there is for the user, and what of it this chat asked for.
+#[derive(Clone)]
+pub(super) struct Shown {
+    view: CatalogView,
+    tools: Arc<ToolView>,
+}
+
+impl ChatTools {
+    fn shown(&self) -> Option<Shown> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 #[async_trait]
@@ -39,7 +52,8 @@ impl Toolset for ChatTools {
         let view = self.state.catalog.view(&self.who.user, self.who.scope.clone()).await?;
         let of_client: Vec<_> = self.of_client.iter().map(|(tool, _)| tool.clone()).collect();
         let tools = ViewTools::of(&view, self.state.vectors.as_ref()).select(&self.selection, &of_client);
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(view);
+        let shown = Shown { view, tools: tools.clone() };
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(shown);
         Ok(tools)
     }
 
@@ -56,7 +70,7 @@ impl Toolset for ChatTools {
         })?;
         let mut asked = Asked::through(Door::Chat).telling(news);
         asked.parent = self.trace;
-        asked.view = self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        asked.view = self.shown().map(|shown| shown.view);
         let call = ToolCall { name, arguments: Some(call.arguments.clone()) };
         let running = calls::start(&self.state, self.who.clone(), call, asked).await?;
         tokio::select! {
@@ -83,8 +97,10 @@ impl Toolset for ChatTools {
 
     fn keep(&self, result: &str, read: usize) -> Option<String> {
         let state = &self.state;
-        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
-        let reader = shown.find(&READ_RESULT.parse().ok()?).ok()?.alias.clone();
+        let Shown { view, tools } = self.shown()?;
+        let reader = view.find(&READ_RESULT.parse().ok()?).ok()?.alias.clone();
+        // A chat that did not ask for it cannot call it.
+        tools.find(reader.as_str())?;
         let handle = state.kept.keep(&self.who.user, result, state.clock.now(), &*state.ids)?;
         Some(format!("Read on with {reader} {{\"handle\": \"{handle}\", \"start\": {read}}}."))
     }

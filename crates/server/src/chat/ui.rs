@@ -1,7 +1,9 @@
 //! A turn as the UI message stream of AI SDK 5 and later.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use toolyard_agent::{
     event::{CallEnd, Finish, TurnEvent},
     tools::{Offered, Place},
@@ -173,11 +175,20 @@ fn ended(tool_call_id: String, end: &CallEnd) -> UiChunk {
 }
 
 /// A result for the screen: the structured content, else the text, else all of it.
-pub(super) fn output(result: &ToolResult) -> Box<serde_json::value::RawValue> {
+pub(super) fn output(result: &ToolResult) -> Box<RawValue> {
     let parts = result.mcp.parts();
     let text = result.mcp.all_text();
-    let only_text = parts.content.iter().all(|block| block.get().contains("\"text\""));
+    let only_text = parts.content.iter().all(|block| is_text(block));
     ui::output_of((only_text && !text.is_empty()).then_some(&text), parts.structured_content, &parts.content)
+}
+
+fn is_text(block: &RawValue) -> bool {
+    #[derive(Deserialize)]
+    struct Kind<'a> {
+        #[serde(borrow)]
+        r#type: Cow<'a, str>,
+    }
+    serde_json::from_str::<Kind<'_>>(block.get()).is_ok_and(|kind| kind.r#type == "text")
 }
 
 fn finished(finish: &Finish, say: &mut impl FnMut(UiChunk)) {

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use toolyard_agent::{
     event::{CallEnd, Finish, TurnEvent},
+    message::Call,
     model::Usage,
-    tools::Place,
+    tools::{Offered, Place},
 };
 use toolyard_protocol::{
     chat::{
@@ -24,9 +25,11 @@ use super::{
 pub(super) struct V1Writer {
     message_id: String,
     usage: Usage,
+    /// Calls that the client has heard of, whole or not.
+    known: Vec<String>,
     /// Calls that the client runs: nothing is said of their end.
     of_client: Vec<String>,
-    /// Whether the step that is open, or ended last, has calls of the server: such a step must not be the last one, because
+    /// Whether the step that is open, or ended last, has calls with an end: such a step must not be the last one, because
     /// clients ask again after it.
     called: bool,
     calls_client: bool,
@@ -37,6 +40,7 @@ impl V1Writer {
         Self {
             message_id,
             usage: Usage::default(),
+            known: Vec::new(),
             of_client: Vec::new(),
             called: false,
             calls_client: false,
@@ -52,35 +56,14 @@ impl V1Writer {
             }
             TurnEvent::Text(text) => v1::text_lines(&text),
             TurnEvent::Reasoning(text) => line(Code::Reasoning, &text),
-            TurnEvent::CallBegins { id, name, .. } => {
-                line(Code::ToolCallStart, &json!({ "toolCallId": id, "toolName": name }))
-            }
+            TurnEvent::CallBegins { id, name, .. } => self.begins(&id, &name),
             TurnEvent::CallText { id, text } => {
                 line(Code::ToolCallDelta, &json!({ "toolCallId": id, "argsTextDelta": text }))
             }
-            TurnEvent::Called { call, tool } => {
-                let is_client = tool.as_ref().is_some_and(|tool| tool.place == Place::Client);
-                if is_client {
-                    self.of_client.push(call.id.clone());
-                    self.calls_client = true;
-                } else {
-                    self.called = true;
-                }
-                // An object, as the client's parser wants it.
-                let is_object = call.arguments.get().starts_with('{');
-                let arguments = if is_object { call.arguments } else { to_raw(&json!({})) };
-                let called = json!({ "toolCallId": call.id, "toolName": call.name, "args": arguments });
-                let mut said = line(Code::ToolCall, &called);
-                if let Some(tool) = tool.filter(|tool| tool.place == Place::Here) {
-                    let about = &tool.about;
-                    said += &line(
-                        Code::Data,
-                        &json!([{ "type": "tool", "toolCallId": call.id, "name": about.name, "title": about.title,
-                            "app": about.app, "icon": about.icon }]),
-                    );
-                }
-                said
-            }
+            TurnEvent::Called { call, tool: Some(tool) } => self.called(call, &tool),
+            // Nobody runs it. These clients run whatever they are told is called, so they are told of its end only.
+            TurnEvent::Called { call, tool: None } if self.known.contains(&call.id) => String::new(),
+            TurnEvent::Called { call, tool: None } => self.begins(&call.id, &call.name),
             TurnEvent::Progress { id, progress } => {
                 let mut told = json!({ "type": "progress", "toolCallId": id });
                 if let (Some(told), Ok(Value::Object(more))) =
@@ -92,6 +75,7 @@ impl V1Writer {
             }
             TurnEvent::CallEnds { id, .. } if self.of_client.contains(&id) => String::new(),
             TurnEvent::CallEnds { id, end } => {
+                self.called = true;
                 let result = match &end {
                     CallEnd::Done(result) if !result.mcp.is_error() => output(result),
                     CallEnd::Done(result) => to_raw(&json!({ "error": result.mcp.all_text() })),
@@ -106,6 +90,33 @@ impl V1Writer {
                 self.step_ends(finish_reason, usage.unwrap_or_default())
             }
             TurnEvent::Ends(finish) => self.ends(&finish),
+        }
+    }
+
+    fn begins(&mut self, id: &str, name: &str) -> String {
+        self.known.push(id.to_owned());
+        line(Code::ToolCallStart, &json!({ "toolCallId": id, "toolName": name }))
+    }
+
+    fn called(&mut self, call: Call, tool: &Offered) -> String {
+        // An object, as the client's parser wants it.
+        let is_object = call.arguments.get().starts_with('{');
+        let arguments = if is_object { call.arguments } else { to_raw(&json!({})) };
+        let said = json!({ "toolCallId": call.id, "toolName": call.name, "args": arguments });
+        let said = line(Code::ToolCall, &said);
+        match tool.place {
+            Place::Client => {
+                self.of_client.push(call.id);
+                self.calls_client = true;
+                said
+            }
+            Place::Here => {
+                self.called = true;
+                let about = &tool.about;
+                let about = json!([{ "type": "tool", "toolCallId": call.id, "name": about.name, "title": about.title,
+                    "app": about.app, "icon": about.icon }]);
+                said + &line(Code::Data, &about)
+            }
         }
     }
 

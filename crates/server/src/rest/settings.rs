@@ -83,7 +83,10 @@ async fn switch(
     JsonBody(switch): JsonBody<ToolSwitch>,
 ) -> Answer {
     let name: ToolName = name.parse().map_err(|error: InvalidName| Failure::invalid(error.to_string()))?;
-    installed(&state, &who, name.package()).await?;
+    // The server's own tools are everybody's without an install.
+    if name.package().as_str() != toolyard_sources::builtin::PACKAGE {
+        installed(&state, &who, name.package()).await?;
+    }
     if !switch.enabled {
         // Only what is there can be off: so the number of settings is bounded.
         let app = state.catalog.app(name.package()).await?;

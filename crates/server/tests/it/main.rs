@@ -4,6 +4,7 @@
 mod access;
 mod app_items;
 mod apps;
+mod builtin;
 mod calls;
 mod chat;
 mod contract;

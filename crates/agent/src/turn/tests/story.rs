@@ -85,6 +85,47 @@ async fn a_call_that_cannot_be_read_goes_back_to_the_model() {
 }
 
 #[tokio::test]
+async fn a_call_that_began_and_cannot_be_read_has_an_end() {
+    let begins = |id: &str| ModelEvent::CallBegins { id: id.to_owned(), name: "client".to_owned() };
+    let bad = BadCall {
+        id: "x".to_owned(),
+        name: Some("client".to_owned()),
+        text: "{".to_owned(),
+        problem: "it was cut".to_owned(),
+    };
+    let both = vec![
+        begins("x"),
+        begins("a"),
+        ModelEvent::BadCall(bad),
+        call("a", "client", json!({})),
+        end(Stop::Calls),
+    ];
+    let (ended, events) = World::new(vec![both]).run().await;
+    assert!(matches!(ended.finish, Finish::ClientCalls));
+    assert_eq!(ends(&events), ["x: INVALID_ARGUMENTS"]);
+}
+
+#[tokio::test]
+async fn some_tools_stay_on_offer_whatever_is_asked() {
+    let mut world = World::new(vec![says("ok")]);
+    world.limits.tools = 5;
+    Arc::get_mut(&mut world.tools).unwrap().many = 100;
+    world.run().await;
+    let names: Vec<_> = world.asked()[0].tools.iter().map(|tool| tool.name.clone()).collect();
+    assert!(names.len() <= 7 && names.contains(&"more_99".to_owned()), "{names:?}");
+}
+
+#[tokio::test]
+async fn how_far_a_call_is_comes_before_its_end() {
+    let mut world = World::new(vec![calls(&[("a", "more_0")]), says("ok")]);
+    Arc::get_mut(&mut world.tools).unwrap().many = 1;
+    let (_, events) = world.run().await;
+    let place = |found: fn(&TurnEvent) -> bool| events.iter().position(found).unwrap();
+    let progress = place(|event| matches!(event, TurnEvent::Progress { .. }));
+    assert!(progress < place(|event| matches!(event, TurnEvent::CallEnds { .. })), "{events:?}");
+}
+
+#[tokio::test]
 async fn a_long_result_is_cut_and_the_rest_is_kept() {
     let mut world = World::new(vec![calls(&[("a", "long")]), says("ok")]);
     world.limits.result_chars = 30;

@@ -1,9 +1,12 @@
-//! A turn from the request to the last word.
+//! A turn from the request to the last word, as a UI message stream.
 
 use serde_json::json;
 use toolyard_testkit::{Act, model::Answer};
 
-use super::{chunks, kinds, says, script, with_model};
+use super::{
+    ECHO_ALIAS, Reading, asks, chunks, kinds, of, offered, one, reason, results, says, script, with,
+    with_model, words,
+};
 use crate::platform::ECHO;
 
 #[tokio::test]
@@ -45,4 +48,185 @@ async fn words_and_a_tool_of_the_server() {
         (&json!("Echo"), &json!(format!("{ECHO}:echo")), &json!("https://example.com/echo.png"))
     );
     assert_eq!(told.last().unwrap()["finishReason"], "stop");
+}
+
+#[tokio::test]
+async fn words_alone_are_one_step_with_an_id_of_ours() {
+    let (p, model) = with_model(|_| {}).await;
+    script(&model, [Answer::pieces(["Hel", "lo", "\n\n", "data: x"])]);
+    let told =
+        chunks(&p.user("ada"), with(asks("hi"), json!({ "id": "c1", "trigger": "submit-message" }))).await;
+    let delta = "text-delta";
+    assert_eq!(
+        kinds(&told),
+        [
+            "start",
+            "start-step",
+            "text-start",
+            delta,
+            delta,
+            delta,
+            delta,
+            "text-end",
+            "finish-step",
+            "finish"
+        ]
+    );
+    assert_eq!((words(&told).as_str(), reason(&told)), ("Hello\n\ndata: x", "stop"));
+    assert!(told[0]["messageId"].as_str().unwrap().starts_with("msg_"));
+}
+
+#[tokio::test]
+async fn thoughts_and_words_are_told_apart_and_each_is_closed() {
+    let (p, model) = with_model(|_| {}).await;
+    let (_app, _device) = p.echo().await;
+    let thinks =
+        Answer::new().and_reasoning("hm").and_reasoning(" so").and_text("Well.").and_reasoning("again");
+    script(
+        &model,
+        [
+            thinks.and_call(ECHO_ALIAS, json!({ "text": "x" })),
+            Answer::new().and_reasoning("ah").and_text("Done."),
+        ],
+    );
+    let told = chunks(&p.user("ada"), asks("think")).await;
+    let thoughts: String =
+        of(&told, "reasoning-delta").iter().map(|chunk| chunk["delta"].as_str().unwrap()).collect();
+    assert_eq!((thoughts.as_str(), words(&told).as_str()), ("hm soagainah", "Well.Done."));
+    assert_eq!(of(&told, "reasoning-start").len(), 3);
+}
+
+#[tokio::test]
+async fn calls_of_one_step_run_side_by_side_and_each_has_its_end() {
+    let (p, model) = with_model(|_| {}).await;
+    let (app, _device) = p.echo().await;
+    let line = json!({ "type": "result", "success": true, "content": "done" });
+    app.acts(Act::Lines(vec![line]));
+    let call = |answer: Answer, text: &str| answer.and_call(ECHO_ALIAS, json!({ "text": text }));
+    script(
+        &model,
+        [["b", "c"].iter().fold(call(Answer::new(), "a"), |all, one| call(all, one)), Answer::text("ok")],
+    );
+    let reading = Reading::begin(&p.user("ada"), asks("three times")).await;
+    // All three are there before the first has an answer.
+    app.wait_seen("/tool", 3).await;
+    for _ in 0..3 {
+        app.let_line_through();
+    }
+    let told = reading.all().await;
+    assert_eq!((of(&told, "tool-output-available").len(), of(&told, "start-step").len()), (3, 2));
+    assert_eq!(results(&model.seen()[1]), ["done", "done", "done"]);
+    let asked: Vec<_> = model.seen()[1].body["messages"][2]["tool_calls"].as_array().unwrap().clone();
+    let answered = &model.seen()[1].body["messages"];
+    let ids: std::collections::BTreeSet<_> = asked.iter().map(|call| call["id"].to_string()).collect();
+    let answers: std::collections::BTreeSet<_> =
+        (3..6).map(|place| answered[place]["tool_call_id"].to_string()).collect();
+    assert_eq!((ids.len(), &ids), (3, &answers), "each answer belongs to a call");
+}
+
+#[tokio::test]
+async fn progress_of_an_app_is_told_while_it_runs() {
+    let (p, model) = with_model(|_| {}).await;
+    let (app, _device) = p.echo().await;
+    app.acts(Act::Lines(vec![
+        json!({ "type": "progress", "progress": 1, "total": 4, "message": "a quarter" }),
+        json!({ "type": "progress", "progress": 4, "total": 4 }),
+        json!({ "type": "result", "success": true, "content": "done" }),
+    ]));
+    script(&model, [Answer::call(ECHO_ALIAS, json!({ "text": "x" })), Answer::text("ok")]);
+    let mut reading = Reading::begin(&p.user("ada"), asks("go")).await;
+    app.let_line_through();
+    let told = reading.until("data-progress").await;
+    let call = told["data"]["toolCallId"].clone();
+    let data = json!({ "toolCallId": call, "progress": 1.0, "total": 4.0, "message": "a quarter" });
+    assert_eq!(told, json!({ "type": "data-progress", "transient": true, "data": data }));
+    app.let_line_through();
+    app.let_line_through();
+    let told = reading.all().await;
+    assert_eq!(of(&told, "data-progress").len(), 2);
+    assert_eq!(one(&told, "tool-output-available")["toolCallId"], call);
+}
+
+#[tokio::test]
+async fn arguments_that_do_not_fit_go_back_to_the_model() {
+    let (p, model) = with_model(|_| {}).await;
+    let (app, _device) = p.echo().await;
+    script(
+        &model,
+        [
+            Answer::call(ECHO_ALIAS, json!({ "text": 5 })),
+            Answer::call(ECHO_ALIAS, json!({ "text": "x" })),
+            Answer::text("ok"),
+        ],
+    );
+    let told = chunks(&p.user("ada"), asks("go")).await;
+    let wrong = one(&told, "tool-output-error")["errorText"].as_str().unwrap();
+    assert!(wrong.contains("text"), "{wrong}");
+    assert_eq!((results(&model.seen()[1])[0].as_str(), app.seen("/tool").len()), (wrong, 1));
+    assert_eq!((words(&told).as_str(), of(&told, "start-step").len()), ("ok", 3));
+}
+
+#[tokio::test]
+async fn arguments_that_are_no_json_have_an_end_on_the_screen_too() {
+    let (p, model) = with_model(|_| {}).await;
+    let (app, _device) = p.echo().await;
+    script(
+        &model,
+        [Answer::new().and_call_in_pieces(ECHO_ALIAS, ["{\"text\": ", "oops"]), Answer::text("Sorry.")],
+    );
+    let told = chunks(&p.user("ada"), asks("go")).await;
+    let wrong = one(&told, "tool-output-error")["errorText"].as_str().unwrap();
+    assert!(wrong.contains("not JSON"), "{wrong}");
+    assert_eq!((results(&model.seen()[1])[0].as_str(), app.seen("/tool").len()), (wrong, 0));
+}
+
+#[tokio::test]
+async fn a_tool_that_is_not_there_is_no_call_of_the_client() {
+    let (p, model) = with_model(|_| {}).await;
+    script(&model, [Answer::call("rm_rf", json!({})), Answer::text("There is none.")]);
+    let told = chunks(&p.user("ada"), asks("go")).await;
+    assert_eq!(one(&told, "tool-input-available")["providerExecuted"], true);
+    assert!(one(&told, "tool-output-error")["errorText"].as_str().unwrap().contains("no tool rm_rf"));
+    assert!(of(&told, "data-tool").is_empty());
+    assert_eq!(offered(&model.seen()[0]), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn the_conversation_goes_to_the_model_as_it_was() {
+    let (p, model) = with_model(|config| "Be kind.".clone_into(&mut config.chat.system)).await;
+    script(&model, [Answer::text("ok")]);
+    let image = json!({ "type": "file", "mediaType": "image/png", "url": "data:image/png;base64,AAAA" });
+    let body = json!({ "system": "Be brief.", "messages": [
+        { "role": "system", "content": "It is 1999." }, says("first"),
+        { "id": "a1", "role": "assistant", "parts": [{ "type": "reasoning", "text": "secret" }, { "type": "text", "text": "one" }] },
+        { "id": "m2", "role": "user", "parts": [{ "type": "text", "text": "look" }, image] }] });
+    chunks(&p.user("ada"), body).await;
+    assert_eq!(
+        model.seen()[0].body["messages"],
+        json!([{ "role": "system", "content": "Be kind.\n\nBe brief.\n\nIt is 1999." },
+            { "role": "user", "content": "first" }, { "role": "assistant", "content": "one" },
+            { "role": "user", "content": [{ "type": "text", "text": "look" },
+                { "type": "image_url", "image_url": { "url": "data:image/png;base64,AAAA" } }] }])
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_named_and_asks_no_model() {
+    let (p, model) = with_model(|_| {}).await;
+    let ada = p.user("ada");
+    for (body, why) in [
+        (json!({}), "messages: missing or empty"),
+        (json!({ "messages": [{ "role": "robot", "content": "x" }] }), "messages[0].role"),
+        (json!({ "messages": [{ "role": "user", "content": "" }] }), "nothing that a model could answer"),
+        (with(asks("x"), json!({ "selectedToolCategories": ["games"] })), "`games` is no category"),
+        (with(asks("x"), json!({ "resumable": true })), "id: a resumable chat needs one"),
+    ] {
+        let text = ada.post("/api/chat", &body).await.expect(400).text;
+        assert!(text.contains(why), "{why}: {text}");
+    }
+    let text = ada.post("/api/chat?protocol=telegraph", &asks("x")).await.expect(400).text;
+    assert!(text.contains("expected `ui` or `v1`"), "{text}");
+    ada.clone().header("content-type", "text/plain").post("/api/chat", &asks("x")).await.expect(400);
+    ada.send(http::Method::POST, "/api/chat", Some("{".to_owned())).await.expect(400);
+    assert!(model.seen().is_empty());
 }

@@ -1,0 +1,36 @@
+//! The tools of the server itself, through each door.
+
+mod files;
+mod offered;
+mod plain;
+mod web;
+
+use serde_json::Value;
+use toolyard_server::config::Config;
+
+use crate::platform::{Device, Platform};
+
+/// A server with its own tools, where ada is live.
+pub(crate) async fn with_tools(change: impl FnOnce(&mut Config)) -> (Platform, Device) {
+    let p = Platform::with(|config| {
+        config.builtin.enabled = true;
+        config.net.allow_loopback = Some(true);
+        change(config);
+    })
+    .await;
+    let device = p.device("ada").await;
+    (p, device)
+}
+
+/// The words of a tool that went well.
+pub(crate) async fn good(p: &Platform, tool: &str, arguments: Value) -> String {
+    let answer = p.user("ada").call(&format!("toolyard:{tool}"), arguments).await.expect(200).json();
+    answer["content"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+}
+
+/// The words of a tool that ran and could not.
+pub(crate) async fn bad(p: &Platform, tool: &str, arguments: Value) -> String {
+    let answer = p.user("ada").call(&format!("toolyard:{tool}"), arguments).await.expect(500);
+    assert_eq!(answer.code(), "EXECUTION_ERROR");
+    answer.json()["error"]["message"].as_str().unwrap().to_owned()
+}

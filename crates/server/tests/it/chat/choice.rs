@@ -1,0 +1,156 @@
+//! Which tools a model gets to see.
+
+use serde_json::{Value, json};
+use toolyard_testkit::{FakeApp, model::Answer};
+
+use super::{asks, chunks, of, offered, one, says, script, with, with_model, words};
+use crate::platform::{Device, ECHO, Platform};
+
+const WORDS: [&str; 12] = [
+    "weather",
+    "calendar",
+    "mail",
+    "music",
+    "photo",
+    "shopping",
+    "train",
+    "recipe",
+    "stock",
+    "news",
+    "translation",
+    "lamp",
+];
+
+/// An app with a tool for each of the words, for ada.
+async fn many(p: &Platform) -> (FakeApp, Device) {
+    let tool = |word: &&str| {
+        json!({ "name": format!("{word}_tool"), "description": format!("Everything about the {word}."),
+            "inputSchema": { "type": "object" }, "mentraExtensions": { "category": if *word == "mail" { "communication" } else { "other" } } })
+    };
+    p.echo_like(json!({ "tools": WORDS.iter().map(tool).collect::<Vec<Value>>() })).await
+}
+
+fn alias(word: &str) -> String {
+    format!("com_example_echo__{word}_tool")
+}
+
+#[tokio::test]
+async fn of_many_tools_the_best_are_sent_and_those_in_use_stay() {
+    let (p, model) = with_model(|config| config.chat.tools = 4).await;
+    let (_app, _device) = many(&p).await;
+    script(&model, [Answer::call(&alias("recipe"), json!({})), Answer::text("ok"), Answer::text("ok")]);
+    chunks(&p.user("ada"), asks("a recipe with stock, please")).await;
+    let seen = model.seen();
+    for tools in [offered(&seen[0]), offered(&seen[1])] {
+        assert!(tools.len() <= 6 && tools.contains(&alias("recipe")), "{tools:?}");
+    }
+    assert_eq!(offered(&seen[0]).len(), 4);
+    let used = json!({ "role": "assistant", "parts": [{ "type": format!("tool-{}", alias("recipe")), "toolCallId": "c1",
+        "state": "output-available", "input": {}, "output": "soup" }, { "type": "text", "text": "Soup." }] });
+    chunks(&p.user("ada"), json!({ "messages": [says("a recipe"), used, says("play some music")] })).await;
+    let tools = offered(&model.seen()[2]);
+    assert!(tools.contains(&alias("recipe")) && tools.contains(&alias("music")), "{tools:?}");
+}
+
+#[tokio::test]
+async fn what_is_not_shown_can_be_called_all_the_same() {
+    let (p, model) = with_model(|config| config.chat.tools = 2).await;
+    let (app, _device) = many(&p).await;
+    script(&model, [Answer::call(&alias("lamp"), json!({})), Answer::text("Lit.")]);
+    chunks(&p.user("ada"), asks("the weather and the mail")).await;
+    assert!(!offered(&model.seen()[0]).contains(&alias("lamp")));
+    assert_eq!(app.seen("/tool").len(), 1);
+    assert!(offered(&model.seen()[1]).contains(&alias("lamp")), "it is in use now");
+}
+
+#[tokio::test]
+async fn categories_choose_and_what_was_not_chosen_cannot_be_called() {
+    let (p, model) = with_model(|config| config.chat.tools = 4).await;
+    let (app, _device) = many(&p).await;
+    script(&model, [Answer::call(&alias("lamp"), json!({})), Answer::text("There is no lamp.")]);
+    let told =
+        chunks(&p.user("ada"), with(asks("light"), json!({ "selectedToolCategories": ["communication"] })))
+            .await;
+    assert_eq!(offered(&model.seen()[0]), [alias("mail")]);
+    assert!(one(&told, "tool-output-error")["errorText"].as_str().unwrap().contains("no tool"));
+    assert_eq!(app.seen("/tool").len(), 0);
+}
+
+#[tokio::test]
+async fn the_interface_adds_tools_of_its_own() {
+    let (p, model) = with_model(|_| {}).await;
+    let (_app, _device) = p.echo().await;
+    model.always(Answer::text("ok"));
+    let body = with(asks("x"), json!({ "selectedToolCategories": ["interface"] }));
+    chunks(&p.user("ada"), body.clone()).await;
+    let tools = offered(&model.seen()[0]);
+    for name in ["open_page", "show_chart", "celebrate"] {
+        assert!(tools.contains(&name.to_owned()), "{tools:?}");
+    }
+    chunks(&p.user("ada").header("x-mcp-mode", "true"), body).await;
+    assert_eq!(offered(&model.seen()[1]), ["com_example_echo__echo"]);
+    chunks(&p.user("ada"), asks("x")).await;
+    assert_eq!(offered(&model.seen()[2]), ["com_example_echo__echo"]);
+    // A client that brings its own keeps it.
+    let own = json!([{ "name": "open_page", "description": "mine", "parameters": { "type": "object" } }]);
+    chunks(
+        &p.user("ada"),
+        with(asks("x"), json!({ "selectedToolCategories": ["interface"], "clientTools": own })),
+    )
+    .await;
+    let pages: Vec<_> = model.seen()[3].body["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|tool| tool["function"]["name"] == "open_page")
+        .cloned()
+        .collect();
+    assert_eq!((pages.len(), &pages[0]["function"]["description"]), (1, &json!("mine")));
+}
+
+#[tokio::test]
+async fn tools_are_found_by_words_and_then_used() {
+    let (p, model) = with_model(|config| {
+        config.chat.tools = 4;
+        config.builtin.enabled = true;
+    })
+    .await;
+    let (app, _device) = many(&p).await;
+    script(
+        &model,
+        [
+            Answer::call("toolyard__search_tools", json!({ "query": "lamp" })),
+            Answer::call(&alias("lamp"), json!({})),
+            Answer::text("Lit."),
+        ],
+    );
+    let told = chunks(&p.user("ada"), asks("do what you like")).await;
+    assert!(
+        offered(&model.seen()[0]).contains(&"toolyard__search_tools".to_owned()),
+        "{:?}",
+        offered(&model.seen()[0])
+    );
+    let found = &of(&told, "tool-output-available")[0]["output"]["tools"][0];
+    assert_eq!(
+        (&found["name"], &found["canonicalName"]),
+        (&json!(alias("lamp")), &json!("com.example.echo:lamp_tool"))
+    );
+    assert!(offered(&model.seen()[1]).contains(&alias("lamp")), "what was found is at hand");
+    assert_eq!((words(&told).as_str(), app.seen("/tool").len()), ("Lit.", 1));
+}
+
+#[tokio::test]
+async fn a_tool_that_goes_away_between_two_steps_is_gone() {
+    let (p, model) = with_model(|_| {}).await;
+    let (app, _device) = p.echo().await;
+    let call = || Answer::call("com_example_echo__echo", json!({ "text": "x" }));
+    script(&model, [call(), call().hold_first(), Answer::text("It is gone.")]);
+    let reading = super::Reading::begin(&p.user("ada"), asks("go")).await;
+    model.wait_seen(2).await;
+    p.user("ada").delete(&format!("/api/installs/{ECHO}")).await.expect(204);
+    model.release(1);
+    let told = reading.all().await;
+    // What was shown in a step can be found in that step; whether it may still run is for the executor to say.
+    assert_eq!((words(&told).as_str(), offered(&model.seen()[2])), ("It is gone.", vec![]));
+    assert!(!app.seen("/tool").is_empty());
+}

@@ -1,0 +1,106 @@
+//! Results that are too long for a model: whole on the screen, cut for the model, read on by a tool.
+
+use serde_json::json;
+use toolyard_testkit::{Act, model::Answer};
+
+use super::{ECHO_ALIAS, asks, chunks, one, results, script, with, with_model};
+
+const READ: &str = "toolyard__read_result";
+
+fn long() -> String {
+    (0..200).map(|n| format!("line {n}\n")).collect()
+}
+
+/// The handle in a cut result.
+fn handle(cut: &str) -> String {
+    let rest = cut.split("\"handle\": \"").nth(1).unwrap_or_else(|| panic!("{cut}"));
+    rest.split('"').next().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn the_model_reads_on_where_it_was_cut() {
+    let (p, model) = with_model(|config| {
+        config.chat.result_chars = 100;
+        config.builtin.enabled = true;
+    })
+    .await;
+    let (app, _device) = p.echo().await;
+    app.acts(Act::content(json!(long())));
+    script(&model, [Answer::call(ECHO_ALIAS, json!({ "text": "x" })), Answer::text("ok")]);
+    let told = chunks(&p.user("ada"), asks("go")).await;
+    assert_eq!(one(&told, "tool-output-available")["output"], long(), "the screen has all of it");
+    let cut = &results(&model.seen()[1])[0];
+    let all = long().chars().count();
+    assert!(
+        cut.starts_with(&long()[..100])
+            && cut.contains(&format!("[cut: 100 of {all} characters. Read on with {READ}")),
+        "{cut}"
+    );
+    let arguments = json!({ "handle": handle(cut), "start": 100 });
+
+    let _of_bob = p.device("bob").await;
+    let p = &p;
+    let read = |who: &'static str| {
+        let arguments = arguments.clone();
+        async move { p.user(who).call("toolyard:read_result", arguments).await }
+    };
+    let rest = read("ada").await.expect(200).json()["content"].as_str().unwrap().to_owned();
+    assert!(rest.starts_with(&long()[100..200]) && rest.ends_with("this is the end]"), "{rest}");
+    let stranger = read("bob").await;
+    assert!(!stranger.status.is_success() && stranger.text.contains("no such result"), "{stranger:?}");
+    p.clock.advance(9 * 60);
+    read("ada").await.expect(200);
+    p.clock.advance(61);
+    let late = read("ada").await;
+    assert!(!late.status.is_success() && late.text.contains("ten minutes"), "{late:?}");
+}
+
+#[tokio::test]
+async fn the_model_itself_reads_on_and_the_end_is_told() {
+    let (p, model) = with_model(|config| {
+        config.chat.result_chars = 100;
+        config.builtin.enabled = true;
+    })
+    .await;
+    let (app, _device) = p.echo().await;
+    app.acts(Act::content(json!("x".repeat(150) + "END")));
+    script(&model, [Answer::call(ECHO_ALIAS, json!({ "text": "x" })), Answer::text("It is long.")]);
+    chunks(&p.user("ada"), asks("go")).await;
+    let handle = handle(&results(&model.seen()[1])[0]);
+    script(&model, [Answer::call(READ, json!({ "handle": handle, "start": 100 })), Answer::text("ok")]);
+    let told = chunks(&p.user("ada"), asks("read on")).await;
+    let shown = one(&told, "tool-output-available")["output"].as_str().unwrap();
+    assert!(shown.contains("END\n[characters 100 to 153 of 153; this is the end]"), "{shown}");
+}
+
+#[tokio::test]
+async fn where_nothing_reads_on_the_model_is_told_so() {
+    for (builtin, more) in
+        [(false, json!({})), (true, json!({ "exactToolNames": [ECHO_ALIAS], "ignoreOtherTools": true }))]
+    {
+        let (p, model) = with_model(|config| {
+            config.chat.result_chars = 100;
+            config.builtin.enabled = builtin;
+        })
+        .await;
+        let (app, _device) = p.echo().await;
+        app.acts(Act::content(json!(long())));
+        script(&model, [Answer::call(ECHO_ALIAS, json!({ "text": "x" })), Answer::text("ok")]);
+        chunks(&p.user("ada"), with(asks("go"), more)).await;
+        let cut = &results(&model.seen()[1])[0];
+        assert!(cut.ends_with("The rest is not available; ask for less.]"), "{cut}");
+    }
+}
+
+#[tokio::test]
+async fn what_clients_send_back_is_cut_too() {
+    let (p, model) = with_model(|config| config.chat.result_chars = 100).await;
+    model.always(Answer::text("ok"));
+    let part = json!({ "type": "tool-weather", "toolCallId": "c1", "state": "output-available", "input": {}, "output": "é".repeat(300) });
+    chunks(
+        &p.user("ada"),
+        json!({ "messages": [super::says("x"), { "role": "assistant", "parts": [part] }] }),
+    )
+    .await;
+    assert_eq!(results(&model.seen()[0]), [format!("{}\n[cut after 100 characters]", "é".repeat(100))]);
+}

@@ -1,0 +1,143 @@
+//! Which model answers, and what becomes of one that does not.
+
+use serde_json::json;
+use toolyard_server::{Server, config::ModelConfig};
+use toolyard_testkit::model::{Answer, ScriptedModel};
+
+use super::{ECHO_ALIAS, Reading, asks, chunks, of, one, reason, script, with, with_model, words};
+use crate::platform::Platform;
+
+#[tokio::test]
+async fn without_a_model_the_answer_says_what_to_do() {
+    let p = Platform::start().await;
+    let text = p.user("ada").post("/api/chat", &asks("hi")).await.expect(503).text;
+    assert!(text.contains("chat.model") || text.contains("[models") || text.contains("API_KEY"), "{text}");
+    assert_eq!(p.user("ada").get("/v1/models").await.expect(200).json()["data"], json!([]));
+}
+
+#[tokio::test]
+async fn a_model_may_be_chosen_by_name() {
+    let (p, model) = with_model(|_| {}).await;
+    model.always(Answer::text("ok"));
+    let answer = p
+        .user("ada")
+        .post("/api/chat", &with(asks("x"), json!({ "model": "local/other" })))
+        .await
+        .expect(200);
+    assert_eq!(
+        (answer.header("x-toolyard-model"), &model.seen()[0].body["model"]),
+        ("local/other", &json!("other"))
+    );
+    for name in ["nowhere/model", "no name", "a/b/c\n"] {
+        let told = p
+            .user("ada")
+            .post("/api/chat", &with(asks("x"), json!({ "model": name })))
+            .await
+            .expect(400)
+            .text;
+        assert!(told.contains("model"), "{told}");
+    }
+    let p = p.restart_with(|config| config.chat.callers_choose_model = false).await;
+    p.user("ada").post("/api/chat", &with(asks("x"), json!({ "model": "local/other" }))).await.expect(400);
+    chunks(&p.user("ada"), with(asks("x"), json!({ "model": "" }))).await;
+}
+
+#[tokio::test]
+async fn system_texts_of_callers_can_be_refused() {
+    let (p, model) = with_model(|config| config.chat.callers_set_system = false).await;
+    model.always(Answer::text("ok"));
+    for more in [json!({ "system": "x" }), json!({ "overrideSystemPrompt": "x" })] {
+        p.user("ada").post("/api/chat", &with(asks("x"), more)).await.expect(400);
+    }
+    let body =
+        json!({ "messages": [{ "role": "developer", "content": "x" }, { "role": "user", "content": "y" }] });
+    p.user("ada").post("/v1/chat/completions", &body).await.expect(400);
+    chunks(&p.user("ada"), asks("x")).await;
+}
+
+#[tokio::test]
+async fn a_key_that_is_not_in_the_environment_is_told_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = toolyard_server::config::Config::default();
+    config.server.listen = ([127, 0, 0, 1], 0).into();
+    config.store.path = folder.path().join("toolyard.db");
+    let place = ModelConfig {
+        url: "http://127.0.0.1:1/v1".to_owned(),
+        key_env: Some("NO_SUCH_KEY".to_owned()),
+        calling: None,
+    };
+    config.models.insert("local".to_owned(), place);
+    let failed = Server::start(config, toolyard_server::World::of(&[])).await.err().unwrap().to_string();
+    assert!(failed.contains("models.local") && failed.contains("NO_SUCH_KEY"), "{failed}");
+}
+
+#[tokio::test]
+async fn the_key_goes_to_the_model_and_nowhere_else() {
+    let model = ScriptedModel::start().await;
+    model.always(Answer::text("ok"));
+    let url = format!("{}/v1", model.url());
+    let p = Platform::with(|config| {
+        let place = ModelConfig { url, key_env: Some("UPSTREAM_KEY".to_owned()), calling: None };
+        config.models.insert("local".to_owned(), place);
+        config.chat.model = Some("local/scripted".to_owned());
+    })
+    .await;
+    let answer = p.user("ada").post("/api/chat", &asks("x")).await.expect(200);
+    assert_eq!(model.seen()[0].headers["authorization"], "Bearer sesame");
+    assert!(!format!("{answer:?}").contains("sesame"));
+}
+
+#[tokio::test]
+async fn a_model_is_asked_again_as_long_as_nothing_was_heard() {
+    let (p, model) = with_model(|_| {}).await;
+    script(&model, [Answer::error(503, json!({ "error": {} })), Answer::text("ok")]);
+    let told = chunks(&p.user("ada"), asks("x")).await;
+    assert_eq!((words(&told).as_str(), model.seen().len(), of(&told, "start-step").len()), ("ok", 2, 1));
+}
+
+#[tokio::test]
+async fn a_model_that_breaks_off_is_not_asked_again() {
+    let (p, model) = with_model(|_| {}).await;
+    let (app, _device) = p.echo().await;
+    let well = || Answer::text("Well").hold();
+    let answers = [
+        well().cut(),
+        well().and_error(json!({ "message": "overloaded" })),
+        Answer::text("Well").and_call(ECHO_ALIAS, json!({ "text": "x" })).hold().cut(),
+    ];
+    for (place, answer) in answers.into_iter().enumerate() {
+        script(&model, [answer]);
+        let mut reading = Reading::begin(&p.user("ada"), asks("x")).await;
+        reading.until("text-delta").await;
+        model.release(1);
+        let told = reading.all().await;
+        assert_eq!((words(&told).as_str(), model.seen().len()), ("Well", place + 1));
+        assert!(one(&told, "error")["errorText"].as_str().unwrap().len() > 10, "{told:?}");
+        assert_eq!(told.last().unwrap()["type"], "error");
+    }
+    assert_eq!(app.seen("/tool").len(), 0, "a call of an answer that broke off is not run");
+}
+
+#[tokio::test]
+async fn troubles_of_the_vendor_are_words_in_the_stream() {
+    for (answer, why) in [
+        (Answer::error(401, json!({ "error": { "message": "secret-key-123 is wrong" } })), "key"),
+        (Answer::error(429, json!({ "error": {} })).header("retry-after", "3600"), "too many requests"),
+        (Answer::error(404, json!({ "error": { "message": "model not found" } })), "scripted"),
+    ] {
+        let (p, model) = with_model(|_| {}).await;
+        model.always(answer);
+        let told = chunks(&p.user("ada"), asks("x")).await;
+        let text = one(&told, "error")["errorText"].as_str().unwrap();
+        assert!(text.contains(why) && !text.contains("secret-key-123"), "{why}: {text}");
+        assert_eq!(model.seen().len(), 1, "asking again does not help");
+    }
+}
+
+#[tokio::test]
+async fn a_vendor_that_holds_back_or_has_no_room_is_told_as_such() {
+    let (p, model) = with_model(|_| {}).await;
+    script(&model, [Answer::text("Once").stops("length"), Answer::text("I").stops("content_filter")]);
+    assert_eq!(reason(&chunks(&p.user("ada"), asks("x")).await), "length");
+    assert_eq!(reason(&chunks(&p.user("ada"), asks("x")).await), "content-filter");
+}

@@ -1,0 +1,263 @@
+//! The same turn for OpenAI's clients.
+
+use serde_json::{Value, json};
+use toolyard_server::auth::Role;
+use toolyard_testkit::{Act, model::Answer};
+
+use super::{ECHO_ALIAS, offered, results, script, weather, with, with_model};
+use crate::platform::{Answer as Response, Person, tokens_only};
+
+const PATH: &str = "/v1/chat/completions";
+
+fn asks(more: Value) -> Value {
+    with(json!({ "model": "local/scripted", "messages": [{ "role": "user", "content": "hi" }] }), more)
+}
+
+fn function() -> Value {
+    json!({ "type": "function", "function": weather() })
+}
+
+async fn whole(who: &Person<'_>, body: Value) -> Value {
+    let answer = who.post(PATH, &body).await.expect(200);
+    assert_eq!(answer.header("x-toolyard-model"), "local/scripted");
+    answer.json()
+}
+
+/// The events of a stream, each with the keys that clients need.
+async fn events(who: &Person<'_>, body: Value) -> Vec<Value> {
+    let answer = who.post(PATH, &with(body, json!({ "stream": true }))).await.expect(200);
+    assert_eq!(answer.header("content-type"), "text/event-stream");
+    events_in(&answer.text)
+}
+
+fn events_in(text: &str) -> Vec<Value> {
+    let text = text.strip_suffix("data: [DONE]\n\n").unwrap_or_else(|| panic!("{text}"));
+    let events: Vec<Value> = text
+        .split("\n\n")
+        .filter(|event| !event.is_empty() && !event.starts_with(':'))
+        .map(|event| serde_json::from_str(event.strip_prefix("data: ").unwrap()).unwrap())
+        .collect();
+    let id = &events[0]["id"];
+    assert!(id.as_str().unwrap().starts_with("chatcmpl_"), "{id}");
+    for event in events.iter().filter(|event| event.get("error").is_none()) {
+        assert_eq!((&event["id"], &event["object"]), (id, &json!("chat.completion.chunk")), "{event}");
+        assert!(event["created"].is_i64() && event["choices"].is_array(), "{event}");
+    }
+    assert_eq!(events[0]["choices"][0]["delta"], json!({ "role": "assistant", "content": "" }));
+    events
+}
+
+fn said(events: &[Value]) -> String {
+    events.iter().filter_map(|event| event["choices"][0]["delta"]["content"].as_str()).collect()
+}
+
+#[tokio::test]
+async fn whole_answers() {
+    let (p, model) = with_model(|_| {}).await;
+    script(&model, [Answer::pieces(["Hel", "lo"]).usage(3, 2)]);
+    let mut answer = whole(&p.user("ada"), asks(json!({ "max_tokens": 9, "temperature": 0.5 }))).await;
+    assert!(answer["id"].take().as_str().unwrap().starts_with("chatcmpl_"));
+    assert_eq!(
+        answer,
+        json!({ "id": null, "object": "chat.completion", "created": 1_767_323_045, "model": "local/scripted",
+            "choices": [{ "index": 0, "message": { "role": "assistant", "content": "Hello" }, "finish_reason": "stop" }],
+            "usage": { "prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5 } })
+    );
+    let asked = &model.seen()[0].body;
+    assert_eq!((&asked["max_tokens"], &asked["temperature"]), (&json!(9), &json!(0.5)));
+}
+
+#[tokio::test]
+async fn streams_with_and_without_what_they_cost() {
+    let (p, model) = with_model(|_| {}).await;
+    model.always(Answer::pieces(["Hel", "lo"]).usage(3, 2));
+    let told = events(&p.user("ada"), asks(json!({}))).await;
+    assert_eq!(
+        (said(&told).as_str(), &told.last().unwrap()["choices"][0]["finish_reason"]),
+        ("Hello", &json!("stop"))
+    );
+    assert!(told.iter().all(|event| event.get("usage").is_none()));
+    let told = events(&p.user("ada"), asks(json!({ "stream_options": { "include_usage": true } }))).await;
+    let last = told.last().unwrap();
+    assert_eq!(
+        (&last["choices"], &last["usage"]),
+        (&json!([]), &json!({ "prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5 }))
+    );
+}
+
+#[tokio::test]
+async fn tools_of_the_server_run_inside_and_are_not_told() {
+    let (p, model) = with_model(|_| {}).await;
+    let (app, _device) = p.echo().await;
+    app.acts(Act::content(json!("hello")));
+    for streamed in [false, true] {
+        let call = Answer::text("Let me see.").and_call(ECHO_ALIAS, json!({ "text": "x" })).usage(5, 5);
+        script(&model, [call, Answer::text("It said hello.").usage(7, 1)]);
+        let body = asks(json!({ "stream_options": { "include_usage": true } }));
+        let (text, usage, raw) = if streamed {
+            let told = events(&p.user("ada"), body).await;
+            (said(&told), told.last().unwrap()["usage"].clone(), json!(told).to_string())
+        } else {
+            let answer = whole(&p.user("ada"), body).await;
+            let text = answer["choices"][0]["message"]["content"].as_str().unwrap().to_owned();
+            (text, answer["usage"].clone(), answer.to_string())
+        };
+        // What is said in two steps is not glued together.
+        assert_eq!((text.as_str(), &usage["total_tokens"]), ("Let me see.\n\nIt said hello.", &json!(18)));
+        assert!(!raw.contains("tool_calls"), "{raw}");
+    }
+    assert_eq!((app.seen("/tool").len(), results(&model.seen()[1])), (2, vec!["hello".to_owned()]));
+}
+
+#[tokio::test]
+async fn tools_of_the_caller_come_back() {
+    let (p, model) = with_model(|_| {}).await;
+    let both =
+        || Answer::call("weather", json!({ "city": "Oslo" })).and_call("weather", json!({ "city": "Rome" }));
+    model.always(both());
+    let body = asks(json!({ "tools": [function()], "tool_choice": "required" }));
+    let answer = whole(&p.user("ada"), body.clone()).await;
+    let choice = &answer["choices"][0];
+    assert_eq!(
+        (&choice["finish_reason"], &choice["message"]["content"]),
+        (&json!("tool_calls"), &json!(null))
+    );
+    let calls = choice["message"]["tool_calls"].as_array().unwrap();
+    assert_eq!(calls.len(), 2);
+    assert_eq!(calls[0]["function"], json!({ "name": "weather", "arguments": "{\"city\":\"Oslo\"}" }));
+    assert_eq!((calls[0].get("index"), &calls[0]["type"]), (None, &json!("function")));
+    assert_eq!(
+        (&model.seen()[0].body["tool_choice"], offered(&model.seen()[0])),
+        (&json!("required"), vec!["weather".to_owned()])
+    );
+
+    let told = events(&p.user("ada"), body).await;
+    let deltas: Vec<_> = told
+        .iter()
+        .filter_map(|event| event["choices"][0]["delta"]["tool_calls"].as_array())
+        .flatten()
+        .collect();
+    let places: Vec<_> = deltas.iter().map(|call| call["index"].as_u64().unwrap()).collect();
+    assert_eq!((places, deltas[0]["id"] == deltas[1]["id"]), (vec![0, 1], false));
+    assert_eq!(told.last().unwrap()["choices"][0]["finish_reason"], "tool_calls");
+}
+
+#[tokio::test]
+async fn the_callers_results_go_on() {
+    let (p, model) = with_model(|_| {}).await;
+    model.always(Answer::text("Grey."));
+    let call =
+        json!({ "id": "c1", "type": "function", "function": { "name": "weather", "arguments": "{}" } });
+    let messages = json!([{ "role": "user", "content": "Oslo?" }, { "role": "assistant", "content": null, "tool_calls": [call] },
+        { "role": "tool", "tool_call_id": "c1", "content": "grey" }]);
+    whole(&p.user("ada"), asks(json!({ "messages": messages, "tools": [function()] }))).await;
+    assert_eq!(results(&model.seen()[0]), ["grey"]);
+}
+
+/// A refusal in OpenAI's form: its type and text.
+fn refused(answer: Response, status: u16) -> (String, String) {
+    let answer = answer.expect(status);
+    let error = &answer.json()["error"];
+    assert!(error.get("param").is_some() && error.get("code").is_some(), "{error}");
+    (error["type"].as_str().unwrap().to_owned(), error["message"].as_str().unwrap().to_owned())
+}
+
+#[tokio::test]
+async fn refusals_have_the_form_that_these_clients_read() {
+    let (p, model) = with_model(|_| {}).await;
+    let (_app, _device) = p.echo().await;
+    let ada = p.user("ada");
+    let clash =
+        json!({ "type": "function", "function": { "name": ECHO_ALIAS, "parameters": { "type": "object" } } });
+    for (body, status, why) in [
+        (json!({}), 400, "messages: missing"),
+        (asks(json!({ "n": 2 })), 400, "only one answer"),
+        (asks(json!({ "tools": [{ "type": "web_search" }] })), 400, "tools[0].type"),
+        (asks(json!({ "tools": [clash] })), 400, "a tool of the server has that name"),
+        (asks(json!({ "model": "nowhere/model" })), 404, "nowhere"),
+        (asks(json!({ "model": "gpt-5" })), 404, "gpt-5"),
+    ] {
+        for stream in [false, true] {
+            let (kind, text) =
+                refused(ada.post(PATH, &with(body.clone(), json!({ "stream": stream }))).await, status);
+            assert!(kind == "invalid_request_error" && text.contains(why), "{kind} {text}");
+        }
+    }
+    assert_eq!(
+        refused(ada.send(http::Method::POST, PATH, Some("{".to_owned())).await, 400).0,
+        "invalid_request_error"
+    );
+    assert!(model.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_model_that_fails_before_its_first_word_has_a_status() {
+    for (answer, status, kind) in [
+        (Answer::error(401, json!({ "error": { "message": "bad key" } })), 503, "server_error"),
+        (Answer::error(400, json!({ "error": { "message": "too long" } })), 400, "invalid_request_error"),
+        (Answer::error(429, json!({ "error": {} })).header("retry-after", "3600"), 429, "rate_limit_error"),
+    ] {
+        let (p, model) = with_model(|_| {}).await;
+        model.always(answer);
+        for stream in [false, true] {
+            let answer = p.user("ada").post(PATH, &asks(json!({ "stream": stream }))).await;
+            let wait = answer.header("retry-after").to_owned();
+            assert_eq!((refused(answer, status).0.as_str(), wait == "3600"), (kind, status == 429));
+        }
+    }
+    let (p, model) = with_model(|_| {}).await;
+    drop(model);
+    assert_eq!(refused(p.user("ada").post(PATH, &asks(json!({}))).await, 503).0, "server_error");
+}
+
+#[tokio::test]
+async fn a_model_that_breaks_off_says_so_in_the_stream() {
+    let (p, model) = with_model(|_| {}).await;
+    model.always(Answer::text("Well").hold().cut());
+    let response = p.user("ada").open(http::Method::POST, PATH, Some(asks(json!({ "stream": true })))).await;
+    assert_eq!(response.status.as_u16(), 200, "something was said");
+    model.release(1);
+    let told = events_in(std::str::from_utf8(&response.bytes(1 << 20).await.unwrap()).unwrap());
+    assert_eq!(said(&told), "Well");
+    assert!(told.last().unwrap()["error"]["message"].as_str().unwrap().contains("scripted"), "{told:?}");
+    model.release(10);
+    assert_eq!(refused(p.user("ada").post(PATH, &asks(json!({}))).await, 502).0, "server_error");
+}
+
+#[tokio::test]
+async fn who_asks_must_be_known() {
+    let (p, model) = with_model(tokens_only).await;
+    model.always(Answer::text("ok"));
+    for who in [p.nobody(), p.bearer("sk-whatever"), p.user("ada")] {
+        assert_eq!(refused(who.post(PATH, &asks(json!({}))).await, 401).0, "authentication_error");
+        assert_eq!(refused(who.get("/v1/models").await, 401).0, "authentication_error");
+    }
+    let token = p.token("ada", Role::User);
+    whole(&p.bearer(&token), asks(json!({}))).await;
+    p.bearer(&token).get("/v1/models").await.expect(200);
+}
+
+#[tokio::test]
+async fn in_dev_mode_the_key_means_nothing_where_a_header_says_who_it_is() {
+    let (p, model) = with_model(|_| {}).await;
+    let (_app, _device) = p.echo().await;
+    model.always(Answer::text("ok"));
+    let both = p.bearer("sk-whatever").header("x-user-id", "ada");
+    whole(&both, asks(json!({}))).await;
+    assert_eq!(offered(&model.seen()[0]), [ECHO_ALIAS]);
+    p.bearer("sk-whatever").post(PATH, &asks(json!({}))).await.expect(401);
+}
+
+#[tokio::test]
+async fn the_models_are_listed_the_usual_one_first() {
+    let (p, model) = with_model(|_| {}).await;
+    model
+        .offers("/v1/models", json!({ "object": "list", "data": [{ "id": "other" }, { "id": "scripted" }] }));
+    let list = p.user("ada").get("/v1/models").await.expect(200).json();
+    assert_eq!(
+        list,
+        json!({ "object": "list", "data": [
+            { "id": "local/scripted", "object": "model", "created": 0, "owned_by": "local" },
+            { "id": "local/other", "object": "model", "created": 0, "owned_by": "local" }] })
+    );
+}

@@ -1,0 +1,146 @@
+//! Answers that go on without their reader, and can be heard again.
+
+use http::Method;
+use serde_json::{Value, json};
+use toolyard_testkit::model::Answer;
+
+use super::{Reading, asks, chunks, chunks_in, lines_in, reason, script, with, with_model, words};
+use crate::{mcp::client::soon, platform::Person};
+
+fn resumable(id: &str) -> Value {
+    with(asks("go"), json!({ "id": id, "resumable": true }))
+}
+
+async fn again(who: &Person<'_>, id: &str) -> Reading {
+    Reading::of(who.open(Method::GET, &format!("/api/chat/{id}/stream"), None).await)
+}
+
+#[tokio::test]
+async fn who_comes_back_hears_everything_from_the_first_word() {
+    let (p, model) = with_model(|_| {}).await;
+    let ada = p.user("ada");
+    script(&model, [Answer::text("One ").hold().and_text("two")]);
+    let mut first = Reading::begin(&ada, resumable("c1")).await;
+    let id = first.until("start").await["messageId"].clone();
+    first.until("text-delta").await;
+    drop(first);
+    // Two who listen at once hear the same.
+    let (mut second, third) = (again(&ada, "c1").await, again(&ada, "c1").await);
+    second.until("text-delta").await;
+    model.release(1);
+    let (second, third) = (soon(second.all()).await, soon(third.all()).await);
+    assert_eq!((words(&second).as_str(), reason(&second), &second[0]["messageId"]), ("One two", "stop", &id));
+    assert_eq!(second, third);
+    assert_eq!((model.left(), model.seen().len()), (0, 1), "the model was asked once");
+    // It is kept for a while after its end.
+    let late = ada.get("/api/chat/c1/stream").await.expect(200);
+    assert_eq!(late.header("x-vercel-ai-ui-message-stream"), "v1");
+    assert_eq!(chunks_in(&late.text), second);
+}
+
+#[tokio::test]
+async fn it_comes_in_the_form_in_which_it_was_asked_for() {
+    let (p, model) = with_model(|_| {}).await;
+    script(&model, [Answer::text("One")]);
+    let body = json!({ "id": "c/1 ?", "resumable": true, "messages": [{ "role": "user", "content": "x" }] });
+    let told = lines_in(&p.user("ada").post("/api/chat", &body).await.expect(200).text);
+    let late = p.user("ada").get("/api/chat/c%2F1%20%3F/stream").await.expect(200);
+    assert_eq!((late.header("x-vercel-ai-data-stream"), lines_in(&late.text)), ("v1", told));
+}
+
+#[tokio::test]
+async fn it_can_be_ended() {
+    let (p, model) = with_model(|_| {}).await;
+    let ada = p.user("ada");
+    script(&model, [Answer::text("One ").hold()]);
+    let mut reading = Reading::begin(&ada, resumable("c1")).await;
+    reading.until("text-delta").await;
+    p.user("bob").delete("/api/chat/c1/stream").await.expect(404);
+    ada.delete("/api/chat/c1/stream").await.expect(204);
+    model.wait_left(1).await;
+    assert_eq!(reason(&soon(reading.all()).await), "other");
+    ada.get("/api/chat/c1/stream").await.expect(204);
+    ada.delete("/api/chat/c1/stream").await.expect(404);
+}
+
+#[tokio::test]
+async fn nobody_hears_what_is_another_users_or_was_not_meant_to_be_kept() {
+    let (p, model) = with_model(|_| {}).await;
+    model.always(Answer::text("mine"));
+    chunks(&p.user("ada"), resumable("c1")).await;
+    chunks(&p.user("ada"), with(asks("x"), json!({ "id": "c2" }))).await;
+    assert_eq!(p.user("bob").get("/api/chat/c1/stream").await.expect(204).text, "");
+    p.user("ada").get("/api/chat/c2/stream").await.expect(204);
+    p.user("ada").get("/api/chat/nothing/stream").await.expect(204);
+}
+
+#[tokio::test]
+async fn a_page_that_loads_may_ask_before_anything_was_said() {
+    let (p, _model) = with_model(|_| {}).await;
+    p.user("ada").get("/api/chat/c1/stream").await.expect(204);
+    p.user("ada").delete("/api/chat/c1/stream").await.expect(404);
+}
+
+#[tokio::test]
+async fn ids_are_needed_and_short() {
+    let (p, model) = with_model(|_| {}).await;
+    model.always(Answer::text("ok"));
+    for id in [json!(null), json!(""), json!("x".repeat(201))] {
+        let body = with(asks("x"), json!({ "id": id, "resumable": true }));
+        let text = p.user("ada").post("/api/chat", &body).await.expect(400).text;
+        assert!(text.contains("at most 200 bytes"), "{text}");
+    }
+    chunks(&p.user("ada"), resumable(&"x".repeat(200))).await;
+    assert_eq!(model.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn a_new_answer_takes_the_place_of_the_one_before() {
+    let (p, model) = with_model(|_| {}).await;
+    let ada = p.user("ada");
+    script(&model, [Answer::text("old ").hold(), Answer::text("new")]);
+    let mut old = Reading::begin(&ada, resumable("c1")).await;
+    old.until("text-delta").await;
+    assert_eq!(words(&chunks(&ada, resumable("c1")).await), "new");
+    model.wait_left(1).await;
+    assert_eq!(reason(&soon(old.all()).await), "other");
+    assert_eq!(words(&again(&ada, "c1").await.all().await), "new");
+}
+
+#[tokio::test]
+async fn a_user_has_eight_at_once_and_those_that_are_over_make_room() {
+    let (p, model) = with_model(|_| {}).await;
+    let ada = p.user("ada");
+    model.always(Answer::text("One ").hold());
+    let mut readings = Vec::new();
+    for n in 0..8 {
+        let mut reading = Reading::begin(&ada, resumable(&format!("c{n}"))).await;
+        reading.until("text-delta").await;
+        readings.push(reading);
+    }
+    let text = ada.post("/api/chat", &resumable("c8")).await.expect(503).text;
+    assert!(text.contains("too many answers"), "{text}");
+    assert_eq!(model.seen().len(), 8, "the model is not even asked");
+    // Another user is not concerned.
+    drop(Reading::begin(&p.user("bob"), resumable("c8")).await);
+    ada.delete("/api/chat/c0/stream").await.expect(204);
+    drop(Reading::begin(&ada, resumable("c8")).await);
+    ada.post("/api/chat", &resumable("c9")).await.expect(503);
+    model.release(100);
+    for reading in readings {
+        soon(reading.all()).await;
+    }
+    // All that are over are still kept, and do not keep a new one away.
+    chunks(&ada, resumable("c10")).await;
+}
+
+#[tokio::test]
+async fn a_stop_does_not_wait_for_those_who_went() {
+    let (p, model) = with_model(|_| {}).await;
+    script(&model, [Answer::text("One ").hold()]);
+    let mut reading = Reading::begin(&p.user("ada"), resumable("c1")).await;
+    reading.until("text-delta").await;
+    drop(reading);
+    soon(p.stop()).await;
+    model.wait_left(1).await;
+}

@@ -1,0 +1,211 @@
+//! The data stream v1, for AI SDK 4 and hustle-incognito.
+
+use serde_json::{Value, json};
+use toolyard_server::auth::Role;
+use toolyard_testkit::{Act, model::Answer};
+
+use super::{ECHO_ALIAS, check::Line, lines, offered, results, script, weather, with, with_model};
+use crate::platform::tokens_only;
+
+fn asks(text: &str) -> Value {
+    json!({ "messages": [{ "role": "user", "content": text }] })
+}
+
+fn codes(lines: &[Line]) -> String {
+    lines.iter().map(|(code, _)| *code).collect()
+}
+
+fn line(lines: &[Line], code: char) -> &Value {
+    &lines.iter().rfind(|(own, _)| *own == code).unwrap_or_else(|| panic!("no {code}: {lines:#?}")).1
+}
+
+#[tokio::test]
+async fn a_tool_of_the_client_ends_the_answer() {
+    let (p, model) = with_model(|_| {}).await;
+    script(&model, [Answer::text("Checking").and_call("weather", json!({ "city": "Oslo" })).usage(10, 5)]);
+    let told = lines(&p.user("ada"), with(asks("Oslo?"), json!({ "clientTools": [weather()] }))).await;
+    assert_eq!(codes(&told), "f0bcc9ed");
+    let called = line(&told, '9');
+    assert_eq!((&called["toolName"], &called["args"]), (&json!("weather"), &json!({ "city": "Oslo" })));
+    let usage = json!({ "promptTokens": 10, "completionTokens": 5 });
+    assert_eq!(
+        *line(&told, 'e'),
+        json!({ "finishReason": "tool-calls", "usage": usage, "isContinued": false })
+    );
+    assert_eq!(*line(&told, 'd'), json!({ "finishReason": "tool-calls", "usage": usage }));
+}
+
+#[tokio::test]
+async fn a_tool_of_the_server_then_words_are_two_steps_with_the_sum_of_both() {
+    let (p, model) = with_model(|_| {}).await;
+    let (app, _device) = p.echo().await;
+    app.acts(Act::content(json!({ "sum": 2 })));
+    script(
+        &model,
+        [Answer::call(ECHO_ALIAS, json!({ "text": "x" })).usage(10, 5), Answer::text("done").usage(20, 1)],
+    );
+    let told = lines(&p.user("ada"), asks("go")).await;
+    assert_eq!(codes(&told), "fbcc92aef0ed");
+    assert_eq!(line(&told, 'a')["result"], json!({ "sum": 2 }));
+    assert_eq!(line(&told, '2')[0]["app"], "Echo");
+    let usage = json!({ "promptTokens": 30, "completionTokens": 6 });
+    assert_eq!(*line(&told, 'd'), json!({ "finishReason": "stop", "usage": usage }));
+}
+
+#[tokio::test]
+async fn a_tool_that_fails_is_a_result_and_no_error_of_the_chat() {
+    let (p, model) = with_model(|_| {}).await;
+    let (app, _device) = p.echo().await;
+    app.acts(Act::Json(200, json!({ "success": false, "error": { "code": "X", "message": "no ink" } })));
+    script(&model, [Answer::call(ECHO_ALIAS, json!({ "text": "x" })), Answer::text("Sorry.")]);
+    let told = lines(&p.user("ada"), asks("go")).await;
+    assert_eq!(line(&told, 'a')["result"], json!({ "error": "no ink" }));
+    assert_eq!(line(&told, 'd')["finishReason"], "stop");
+}
+
+#[tokio::test]
+async fn progress_and_thoughts_have_lines_of_their_own() {
+    let (p, model) = with_model(|_| {}).await;
+    let (app, _device) = p.echo().await;
+    app.acts(Act::Lines(vec![
+        json!({ "type": "progress", "progress": 1, "total": 2 }),
+        json!({ "type": "result", "success": true, "content": "done" }),
+    ]));
+    app.let_line_through();
+    app.let_line_through();
+    let thinks = Answer::new().and_reasoning("hm").and_call(ECHO_ALIAS, json!({ "text": "x" }));
+    script(&model, [thinks, Answer::text("ok")]);
+    let told = lines(&p.user("ada"), asks("go")).await;
+    let progress = told.iter().find(|(_, value)| value[0]["type"] == "progress").unwrap();
+    assert_eq!((progress.0, &progress.1[0]["progress"]), ('2', &json!(1.0)));
+    assert_eq!(*line(&told, 'g'), json!("hm"));
+}
+
+#[tokio::test]
+async fn an_answer_never_ends_on_a_finished_tool() {
+    let (p, model) = with_model(|config| config.chat.steps = 3).await;
+    let (_app, _device) = p.echo().await;
+    model.always(Answer::call(ECHO_ALIAS, json!({ "text": "x" })));
+    let told = lines(&p.user("ada"), asks("go")).await;
+    assert!(codes(&told).ends_with("ef0ed"), "{}", codes(&told));
+    assert_eq!(
+        (line(&told, '0').as_str().unwrap().contains("too many steps"), &line(&told, 'd')["finishReason"]),
+        (true, &json!("other"))
+    );
+}
+
+#[tokio::test]
+async fn a_call_that_was_cut_off_does_not_make_the_client_ask_again() {
+    let (p, model) = with_model(|_| {}).await;
+    script(&model, [Answer::call("weather", json!({ "city": "Oslo" })).stops("length")]);
+    let told = lines(&p.user("ada"), with(asks("Oslo?"), json!({ "clientTools": [weather()] }))).await;
+    assert!(!codes(&told).contains('9'), "{}", codes(&told));
+    assert_eq!(line(&told, 'd')["finishReason"], "length");
+}
+
+#[tokio::test]
+async fn a_call_that_does_not_fit_is_never_told_as_one() {
+    let (p, model) = with_model(|_| {}).await;
+    script(
+        &model,
+        [
+            Answer::call("weather", json!({ "city": 5 })).and_call("gone", json!({})),
+            Answer::new().and_call_in_pieces("weather", ["{oops"]),
+            Answer::call("weather", json!({ "city": "Oslo" })),
+        ],
+    );
+    let told = lines(&p.user("ada"), with(asks("Oslo?"), json!({ "clientTools": [weather()] }))).await;
+    // These clients run every call that they are told of.
+    let called: Vec<_> =
+        told.iter().filter(|(code, _)| *code == '9').map(|(_, value)| &value["args"]).collect();
+    assert_eq!(called, [&json!({ "city": "Oslo" })]);
+    let failed = told.iter().filter(|(code, value)| *code == 'a' && value["result"]["error"].is_string());
+    assert_eq!((failed.count(), results(&model.seen()[2]).len()), (3, 3));
+    assert_eq!(line(&told, 'd')["finishReason"], "tool-calls");
+}
+
+#[tokio::test]
+async fn an_error_in_the_middle_is_the_last_line() {
+    let (p, model) = with_model(|_| {}).await;
+    script(&model, [Answer::text("Well").hold().and_error(json!({ "message": "overloaded" }))]);
+    model.release(1);
+    let told = lines(&p.user("ada"), asks("go")).await;
+    assert_eq!(told.last().unwrap().0, '3', "{told:?}");
+}
+
+#[tokio::test]
+async fn words_that_are_json_come_in_pieces_that_are_not() {
+    let (p, model) = with_model(|_| {}).await;
+    script(&model, [Answer::pieces(["[]", "{\"a\":1}", "[not", "5"])]);
+    let told = lines(&p.user("ada"), asks("go")).await;
+    let texts: String =
+        told.iter().filter(|(code, _)| *code == '0').map(|(_, text)| text.as_str().unwrap()).collect();
+    assert_eq!(texts, "[]{\"a\":1}[not5");
+}
+
+/// What hustle-incognito sends.
+fn hustle(more: Value) -> Value {
+    let body = json!({ "id": "chat-v", "messages": [{ "role": "user", "content": "time?" }], "vaultId": "v",
+        "externalWalletAddress": "", "slippageSettings": { "lpSlippage": 5, "swapSlippage": 5, "pumpSlippage": 5 },
+        "safeMode": true, "currentPath": null, "attachments": [], "selectedToolCategories": [],
+        "clientTools": [weather()] });
+    with(body, more)
+}
+
+#[tokio::test]
+async fn a_key_in_the_body_is_a_credential() {
+    let (p, model) = with_model(tokens_only).await;
+    model.always(Answer::text("noon"));
+    let nobody = p.nobody().header("x-mcp-mode", "true");
+    nobody.post("/api/chat", &hustle(json!({}))).await.expect(401);
+    nobody.post("/api/chat", &hustle(json!({ "apiKey": "k" }))).await.expect(401);
+    nobody.post("/api/chat", &hustle(json!({ "apiKey": "" }))).await.expect(401);
+    // Whoever may not ask learns nothing of what is wrong with the request.
+    nobody.post("/api/chat", &json!({ "messages": 5 })).await.expect(401);
+    assert!(model.seen().is_empty());
+    let token = p.token("ada", Role::User);
+    let told = lines(&nobody, hustle(json!({ "apiKey": token }))).await;
+    assert_eq!((*line(&told, '0')).as_str(), Some("noon"));
+    // A header counts more than the body.
+    p.bearer("wrong").post("/api/chat", &hustle(json!({ "apiKey": token }))).await.expect(401);
+}
+
+#[tokio::test]
+async fn its_rounds_come_back_and_go_on() {
+    let (p, model) = with_model(|_| {}).await;
+    model.always(Answer::text("Noon."));
+    let flat = json!({ "role": "assistant", "content": "", "parts": [{ "type": "text", "text": "" },
+        { "type": "tool-invocation", "toolCallId": "c9", "toolName": "weather", "state": "output-available", "input": { "city": "Oslo" }, "output": { "sky": "grey" } }] });
+    let older = json!({ "role": "assistant", "content": "", "toolInvocations": [{ "state": "result", "step": 0, "toolCallId": "c9",
+        "toolName": "weather", "args": { "city": "Oslo" }, "result": "{\"sky\":\"grey\"}" }] });
+    for round in [flat, older] {
+        let user = json!({ "role": "user", "content": "Oslo?" });
+        let told = lines(&p.user("ada"), hustle(json!({ "messages": [user, round] }))).await;
+        assert_eq!(codes(&told), "f0ed");
+        assert_eq!(results(model.seen().last().unwrap()), ["{\"sky\":\"grey\"}"]);
+    }
+}
+
+#[tokio::test]
+async fn it_may_choose_among_the_tools() {
+    let (p, model) = with_model(|_| {}).await;
+    let (_app, _device) = p.echo_like(json!({ "tools": [
+        { "name": "echo", "description": "Says it again", "inputSchema": { "type": "object" }, "mentraExtensions": { "category": "media" } },
+        { "name": "shout", "description": "Says it loud", "inputSchema": { "type": "object" } }] })).await;
+    model.always(Answer::text("ok"));
+    let (echo, shout) = ("com_example_echo__echo", "com_example_echo__shout");
+    for (more, tools) in [
+        (json!({}), vec![echo, shout]),
+        (json!({ "exactToolNames": ["com.example.echo:shout"] }), vec![echo, shout]),
+        (json!({ "exactToolNames": ["com.example.echo:shout"], "ignoreOtherTools": true }), vec![shout]),
+        (json!({ "excludedTools": [shout] }), vec![echo]),
+        (json!({ "selectedToolCategories": ["media"] }), vec![echo]),
+        (json!({ "selectedToolCategories": ["media"], "excludedTools": [echo] }), vec![]),
+        (json!({ "exactToolNames": ["gone"], "ignoreOtherTools": true }), vec![]),
+    ] {
+        lines(&p.user("ada"), hustle(with(more.clone(), json!({ "clientTools": [] })))).await;
+        let mut seen = offered(model.seen().last().unwrap());
+        seen.sort();
+        assert_eq!(seen, tools, "{more}");
+    }
+}
