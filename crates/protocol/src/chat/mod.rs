@@ -20,6 +20,8 @@ pub use client_tool::{ClientTool, ClientToolLimits};
 pub use message::{CallState, ChatCall, ChatMessage, ChatPart, Role};
 pub use request::{ChatProtocol, ChatRequest};
 
+use crate::problem::Problem;
+
 /// Names the stream that the client wants: `ui` or `v1`.
 pub const PROTOCOL_QUERY: &str = "protocol";
 /// The mark of a stream of AI SDK 5 and later.
@@ -45,4 +47,16 @@ pub enum FinishReason {
     Error,
     /// Anything else, such as a budget.
     Other,
+}
+
+/// A body as a type, or where it is not one.
+fn read_body<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Vec<Problem>> {
+    let mut from = serde_json::Deserializer::from_slice(body);
+    let read = serde_path_to_error::deserialize(&mut from).map_err(|error| {
+        let path = error.path().to_string();
+        vec![Problem::new(if path == "." { "" } else { &path }, error.into_inner().to_string())]
+    })?;
+    from.end()
+        .map_err(|error| vec![Problem::new("", format!("the body goes on after its JSON: {error}"))])?;
+    Ok(read)
 }

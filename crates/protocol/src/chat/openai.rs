@@ -7,6 +7,7 @@ use super::{
     FinishReason,
     client_tool::{ClientTool, RawClientTool},
     message::{ChatMessage, read_messages},
+    read_body,
     request::MAX_MESSAGES,
 };
 use crate::problem::Problem;
@@ -80,11 +81,7 @@ struct StreamOptions {
 impl CompletionRequest {
     /// Reads a body, and names everything that is wrong with it.
     pub fn read(body: &[u8]) -> Result<Self, Vec<Problem>> {
-        let from = &mut serde_json::Deserializer::from_slice(body);
-        let body: Body = serde_path_to_error::deserialize(from).map_err(|error| {
-            let path = error.path().to_string();
-            vec![Problem::new(if path == "." { "" } else { &path }, error.into_inner().to_string())]
-        })?;
+        let body: Body = read_body(body)?;
         let mut problems = Vec::new();
         if body.messages.is_empty() {
             problems.push(Problem::new("messages", "missing or empty"));

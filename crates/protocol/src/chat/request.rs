@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::{
     client_tool::{ClientTool, RawClientTool},
     message::{ChatMessage, read_messages},
+    read_body,
 };
 use crate::{problem::Problem, secret::Secret};
 
@@ -43,8 +44,8 @@ pub struct ChatRequest {
     pub client_tools: Vec<ClientTool>,
     /// Only tools of these categories; empty is automatic choice.
     pub categories: Vec<String>,
-    /// Only these tools, by alias or canonical name.
-    pub only: Vec<String>,
+    /// Only these tools, by alias or canonical name; missing is all.
+    pub only: Option<Vec<String>>,
     /// None of these.
     pub without: Vec<String>,
     /// Most questions to the model.
@@ -100,11 +101,7 @@ struct Body {
 impl ChatRequest {
     /// Reads a body, and names everything that is wrong with it.
     pub fn read(body: &[u8]) -> Result<Self, Vec<Problem>> {
-        let from = &mut serde_json::Deserializer::from_slice(body);
-        let body: Body = serde_path_to_error::deserialize(from).map_err(|error| {
-            let path = error.path().to_string();
-            vec![Problem::new(if path == "." { "" } else { &path }, error.into_inner().to_string())]
-        })?;
+        let body: Body = read_body(body)?;
         let mut problems = Vec::new();
         if body.messages.is_empty() {
             problems.push(Problem::new("messages", "missing or empty; send the whole conversation"));
@@ -133,11 +130,7 @@ impl ChatRequest {
             messages,
             client_tools,
             categories: listed(body.selected_tool_categories),
-            only: if body.ignore_other_tools == Some(true) {
-                listed(body.exact_tool_names)
-            } else {
-                Vec::new()
-            },
+            only: (body.ignore_other_tools == Some(true)).then(|| listed(body.exact_tool_names)),
             without: listed(body.excluded_tools),
             max_steps: body.max_steps,
             model: body.model.filter(|model| !model.is_empty()),
@@ -205,7 +198,7 @@ mod tests {
             "clientTools": [{ "name": "get_local_time", "description": "d", "parameters": { "type": "object", "properties": {} } }] }))
         .unwrap();
         assert_eq!((request.api_key.unwrap().expose(), request.system.as_deref()), ("k", Some("Be brief.")));
-        assert_eq!((request.only.len(), request.without.len(), request.client_tools.len()), (0, 1, 1));
+        assert_eq!((request.only, request.without.len(), request.client_tools.len()), (None, 1, 1));
     }
 
     #[test]
@@ -236,6 +229,7 @@ mod tests {
             ]
         );
         assert_eq!(read(&json!({ "messages": 5 })).unwrap_err().len(), 1);
+        assert!(ChatRequest::read(br#"{"messages":[{"role":"user","content":"x"}]} {}"#).is_err());
         let many = vec![json!({ "role": "user", "content": "x" }); MAX_MESSAGES + 1];
         assert_eq!(read(&json!({ "messages": many })).unwrap_err(), ["messages: at most 2000"]);
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
 use super::FinishReason;
+use crate::raw::to_raw;
 
 /// The last event of a stream.
 pub const DONE: &str = "data: [DONE]\n\n";
@@ -191,17 +192,24 @@ pub struct NoticeData {
 impl UiChunk {
     /// As it goes over the wire.
     pub fn event(&self) -> String {
-        format!("data: {}\n\n", crate::raw::to_raw(self).get())
+        format!("data: {}\n\n", to_raw(self).get())
     }
 }
 
-/// A result of a tool as clients get it: a text as it is, else the structured content, else the blocks.
+/// A result of a tool as clients get it, and as they send it back for the model to read: the text, unless it only repeats the
+/// structured content as MCP asks for; else the structured content, else the blocks.
 pub fn output_of(text: Option<&str>, structured: Option<&RawValue>, blocks: &[&RawValue]) -> Box<RawValue> {
-    match (structured, text) {
-        (Some(structured), _) => structured.to_owned(),
-        (None, Some(text)) => crate::raw::to_raw(&Value::String(text.to_owned())),
-        (None, None) => crate::raw::to_raw(blocks),
+    match (text, structured) {
+        (Some(text), Some(structured)) if !repeats(text, structured) => to_raw(text),
+        (_, Some(structured)) => structured.to_owned(),
+        (Some(text), None) => to_raw(text),
+        (None, None) => to_raw(blocks),
     }
+}
+
+fn repeats(text: &str, structured: &RawValue) -> bool {
+    let value = |text: &str| serde_json::from_str::<Value>(text).ok();
+    value(text).is_some_and(|said| Some(said) == value(structured.get()))
 }
 
 #[cfg(test)]
@@ -215,7 +223,7 @@ mod tests {
         let call = UiChunk::ToolInputAvailable {
             tool_call_id: "c".to_owned(),
             tool_name: "t".to_owned(),
-            input: crate::raw::to_raw(&json!({ "a": 1 })),
+            input: to_raw(&json!({ "a": 1 })),
             provider_executed: None,
         };
         assert_eq!(
@@ -233,5 +241,15 @@ mod tests {
             UiChunk::DataProgress { transient: true, data: progress }.event(),
             "data: {\"type\":\"data-progress\",\"transient\":true,\"data\":{\"toolCallId\":\"c\",\"progress\":0.5}}\n\n"
         );
+    }
+
+    #[test]
+    fn a_text_says_more_than_what_it_does_not_repeat() {
+        let structured = to_raw(&json!({ "n": 1 }));
+        let output = |text: Option<&str>| output_of(text, Some(&structured), &[]).get().to_owned();
+        assert_eq!(output(Some("{ \"n\" : 1 }")), r#"{"n":1}"#);
+        assert_eq!(output(Some("One of them.")), r#""One of them.""#);
+        assert_eq!(output(None), r#"{"n":1}"#);
+        assert_eq!(output_of(None, None, &[&structured]).get(), r#"[{"n":1}]"#);
     }
 }

@@ -40,7 +40,7 @@ pub(super) struct Asked {
     pub(super) messages: Vec<ChatMessage>,
     pub(super) client_tools: Vec<ClientTool>,
     pub(super) categories: Vec<String>,
-    pub(super) only: Vec<String>,
+    pub(super) only: Option<Vec<String>>,
     pub(super) without: Vec<String>,
     pub(super) max_steps: Option<u64>,
     pub(super) model: Option<String>,

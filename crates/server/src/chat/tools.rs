@@ -19,22 +19,22 @@ use toolyard_protocol::{
 pub(super) struct Selection {
     /// Only of these categories; empty is all.
     pub(super) categories: Vec<Category>,
-    /// Only these, by alias or canonical name; empty is all.
-    pub(super) only: Vec<String>,
+    /// Only these, by alias or canonical name; missing is all.
+    pub(super) only: Option<Vec<String>>,
     /// None of these.
     pub(super) without: Vec<String>,
 }
 
 impl Selection {
     fn is_everything(&self) -> bool {
-        self.categories.is_empty() && self.only.is_empty() && self.without.is_empty()
+        self.categories.is_empty() && self.only.is_none() && self.without.is_empty()
     }
 
     fn takes(&self, tool: &Offered, category: Category) -> bool {
         let named =
             |list: &[String]| list.iter().any(|name| *name == tool.spec.name || *name == tool.about.name);
         (self.categories.is_empty() || self.categories.contains(&category))
-            && (self.only.is_empty() || named(&self.only))
+            && self.only.as_deref().is_none_or(named)
             && !named(&self.without)
     }
 }

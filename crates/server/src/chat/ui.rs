@@ -174,7 +174,7 @@ fn ended(tool_call_id: String, end: &CallEnd) -> UiChunk {
     }
 }
 
-/// A result for the screen: the structured content, else the text, else all of it.
+/// A result for the screen, and for the model when it comes back.
 pub(super) fn output(result: &ToolResult) -> Box<RawValue> {
     let parts = result.mcp.parts();
     let text = result.mcp.all_text();

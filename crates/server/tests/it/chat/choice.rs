@@ -130,11 +130,8 @@ async fn tools_are_found_by_words_and_then_used() {
         "{:?}",
         offered(&model.seen()[0])
     );
-    let found = &of(&told, "tool-output-available")[0]["output"]["tools"][0];
-    assert_eq!(
-        (&found["name"], &found["canonicalName"]),
-        (&json!(alias("lamp")), &json!("com.example.echo:lamp_tool"))
-    );
+    let found = of(&told, "tool-output-available")[0]["output"].as_str().unwrap().to_owned();
+    assert!(found.starts_with(&format!("{}: ", alias("lamp"))), "{found}");
     assert!(offered(&model.seen()[1]).contains(&alias("lamp")), "what was found is at hand");
     assert_eq!((words(&told).as_str(), app.seen("/tool").len()), ("Lit.", 1));
 }

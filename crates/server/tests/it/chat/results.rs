@@ -41,9 +41,14 @@ async fn what_is_structured_stays_structured() {
 }
 
 #[tokio::test]
-async fn of_text_and_structure_the_screen_shows_the_structure() {
-    let both = json!({ "success": true, "content": "two things", "structuredContent": { "n": 2 } });
-    assert_eq!(after(Act::Json(200, both)).await, (json!({ "n": 2 }), "two things".to_owned()));
+async fn of_text_and_structure_the_screen_shows_the_text_unless_it_only_repeats() {
+    // What the screen shows comes back in the next request, and is all that the model then has.
+    let both = |text: &str| json!({ "success": true, "content": text, "structuredContent": { "n": 2 } });
+    assert_eq!(
+        after(Act::Json(200, both("two things"))).await,
+        (json!("two things"), "two things".to_owned())
+    );
+    assert_eq!(after(Act::Json(200, both("{\"n\":2}"))).await, (json!({ "n": 2 }), "{\"n\":2}".to_owned()));
 }
 
 #[tokio::test]
