@@ -1,6 +1,6 @@
 # Two commands do all the set-up: `make run` and `make test`.
 
-.PHONY: run build test lint bench contract help
+.PHONY: run build test test-local lint bench contract help
 
 help: ## Shows this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -15,6 +15,10 @@ test: ## Runs every test, installing what it needs
 	@scripts/setup-tests.sh
 	cargo build --locked --workspace --all-targets
 	@scripts/test.sh
+
+test-local: ## Measures the demonstration model on evals/tools; takes minutes
+	@scripts/demo-model.sh fetch
+	cargo test --locked -p toolyard-agent --test llama evaluation -- --include-ignored --nocapture
 
 lint: ## Format, clippy, docs, dependencies, arrows
 	cargo fmt --all --check

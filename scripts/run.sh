@@ -8,6 +8,7 @@ url=http://$address
 user=ada@example.com
 package=com.example.todo
 todo=127.0.0.1:7010
+demo=7020
 bin=target/release
 keys=data/todo.env
 mkdir -p data
@@ -48,6 +49,33 @@ wait_for() { # name, log, command ...
   done
 }
 
+# Chat needs a model. Where nobody named one, no key is set and no server of models runs here, a tiny one stands in.
+chat="No model: set a key such as OPENAI_API_KEY, start Ollama or llama-server, or name a model in TOOLYARD_CHAT__MODEL."
+has_model() {
+  local name port
+  for name in TOOLYARD_CHAT__MODEL OPENAI_API_KEY ANTHROPIC_API_KEY GEMINI_API_KEY GOOGLE_API_KEY OPENROUTER_API_KEY; do
+    if [ -n "${!name:-}" ]; then return 0; fi
+  done
+  if grep -qsE '^\[models\.|^model *=' toolyard.toml; then return 0; fi
+  for port in 11434 8080 1234 8000; do
+    if curl -fsS --max-time 1 "http://127.0.0.1:$port/v1/models" >/dev/null 2>&1; then return 0; fi
+  done
+  return 1
+}
+if has_model; then
+  chat="The model for chats is the one that you named, or the first that was found."
+elif scripts/demo-model.sh fetch; then
+  scripts/demo-model.sh serve $demo >data/model.log 2>&1 &
+  children+=($!)
+  wait_for "The demonstration model" data/model.log curl -fsS "http://127.0.0.1:$demo/health"
+  export TOOLYARD_MODELS__DEMO="{ url = \"http://127.0.0.1:$demo/v1\", calling = \"small\" }" TOOLYARD_CHAT__MODEL=demo/smollm2
+  chat="Chats are answered by a demonstration model of 135 million parameters: it shows that tools are called, and is often wrong.
+For a better one set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, start Ollama or llama-server, or name a model in
+TOOLYARD_CHAT__MODEL, and run this again."
+else
+  echo "Going on without a model: tools can be called, chats cannot be answered."
+fi
+
 $bin/toolyard serve --listen $address --data data >data/server.log 2>&1 &
 children+=($!)
 wait_for "The server" data/server.log curl -fsS "$url/readyz"
@@ -78,6 +106,7 @@ cat <<TEXT
 
 Toolyard runs on $url (dev mode: every caller on this machine is believed).
 The to-do app is registered and installed for $user, who wears simulated glasses.
+$chat
 Logs: data/server.log, data/todo.log; what the glasses show: data/glasses.log
 
 Try next, in another terminal:

@@ -9,6 +9,7 @@
 //! | models: the port, and whoever speaks to vendors and local servers | [`model`] |
 //! | calling tools by text, for models that know no tools | [`prompted`] |
 //! | which tools a model gets to see | [`shortlist`] |
+//! | models of a few hundred million parameters | [`small`] |
 
 #![warn(missing_docs)]
 
@@ -17,5 +18,6 @@ pub mod message;
 pub mod model;
 pub mod prompted;
 pub mod shortlist;
+pub mod small;
 pub mod tools;
 pub mod turn;

@@ -1,6 +1,8 @@
 //! Which model answers: by name, or the first that is found.
 
 use std::{
+    collections::HashMap,
+    io::BufRead,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -16,6 +18,11 @@ use toolyard_agent::{
         look::Listing,
     },
     prompted::PromptedModel,
+    small::{
+        SmallModel,
+        eval::{self, EvalError, Report, Suite},
+        llama_server::LlamaServer,
+    },
 };
 use toolyard_core::ports::Ids;
 use toolyard_protocol::secret::Secret;
@@ -40,12 +47,15 @@ pub struct ModelBook {
     /// Whether somebody ever looked.
     ever: AtomicBool,
     ids: Arc<dyn Ids>,
+    /// By endpoint: what was learnt of a small model is kept.
+    small: HashMap<String, SmallModel>,
 }
 
 impl ModelBook {
     /// The models of a configuration. Nothing is asked yet.
     pub fn new(config: &Config, world: &World) -> Result<Self, StartError> {
         let settings = settings(config, &world.environment)?;
+        let small = small(&settings, &world.ids)?;
         let variables = world.environment.clone();
         let environment = Environment::new(move |name| variables(name));
         let models = Models::new(settings, environment, world.ids.clone());
@@ -55,6 +65,7 @@ impl ModelBook {
             looked: Mutex::new(None),
             ever: AtomicBool::new(false),
             ids: world.ids.clone(),
+            small,
         })
     }
 
@@ -112,11 +123,51 @@ impl ModelBook {
                 self.models.get(&name)?
             }
         };
-        Ok(match model.about().calling {
-            Calling::Native => model,
-            Calling::Prompted | Calling::Small => Arc::new(PromptedModel::new(model, self.ids.clone())),
+        let id = &model.about().id;
+        let place = id.split_once('/').map_or(id.as_str(), |(place, _)| place);
+        Ok(match (model.about().calling, self.small.get(place)) {
+            (Calling::Native, _) => model,
+            (Calling::Small, Some(small)) => Arc::new(small.named(id)),
+            (Calling::Prompted | Calling::Small, _) => Arc::new(PromptedModel::new(model, self.ids.clone())),
         })
     }
+}
+
+/// Why a model cannot be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum MeasureError {
+    /// The files are not what they should be.
+    #[error(transparent)]
+    Set(#[from] EvalError),
+    /// There is no answer.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+}
+
+impl ModelBook {
+    /// How well a model calls tools, on a set of tools and prompts as JSON Lines.
+    pub async fn measure_tools(
+        self: &Arc<Self>,
+        name: Option<&str>,
+        tools: impl BufRead + Send,
+        prompts: impl BufRead + Send,
+    ) -> Result<Report, MeasureError> {
+        let suite = Suite::read(tools, prompts)?;
+        let model = self.get(name, &TaskTracker::new()).await?;
+        let start = Instant::now();
+        Ok(eval::measure(&*model, &suite, || start.elapsed()).await?)
+    }
+}
+
+/// The small models: those of endpoints that are said to have them.
+fn small(settings: &ModelSettings, ids: &Arc<dyn Ids>) -> Result<HashMap<String, SmallModel>, StartError> {
+    let places = settings.endpoints.iter().filter(|endpoint| endpoint.calling == Some(Calling::Small));
+    let made = places.map(|Endpoint { name, url, key, .. }| {
+        let server = LlamaServer::new(name, url, key.clone(), settings.bounds.clone());
+        let server = server.map_err(|error| StartError::Config(error.text))?;
+        Ok((name.clone(), SmallModel::new(Arc::new(server), name.clone(), ids.clone())))
+    });
+    made.collect()
 }
 
 fn settings(
@@ -143,6 +194,7 @@ fn settings(
             calling: model.calling.map(|calling| match calling {
                 CallingConfig::Native => Calling::Native,
                 CallingConfig::Prompted => Calling::Prompted,
+                CallingConfig::Small => Calling::Small,
             }),
         });
     }

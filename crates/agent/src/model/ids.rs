@@ -13,7 +13,7 @@ const LENGTH: usize = 24;
 const MAX_ID: usize = 40;
 
 /// A new id: `call_` and 24 letters and digits.
-pub(super) fn fresh(ids: &dyn Ids) -> String {
+pub(crate) fn fresh(ids: &dyn Ids) -> String {
     let mut bytes = [0; LENGTH];
     ids.fill(&mut bytes);
     spell(&bytes)

@@ -13,16 +13,16 @@
 
 mod calls;
 mod compat;
-mod ids;
+pub(crate) mod ids;
 pub mod limits;
 pub mod look;
 mod name;
 mod registry;
 mod retry;
 mod settings;
-mod trouble;
+pub(crate) mod trouble;
 mod vendor;
-mod web;
+pub(crate) mod web;
 
 use std::{fmt, sync::Arc, time::Duration};
 

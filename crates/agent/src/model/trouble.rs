@@ -14,18 +14,18 @@ pub(super) const MAX_CAUSE: usize = 2 * 1024;
 
 /// Whom we talk to: enough to say what is wrong and what to do.
 #[derive(Debug, Clone)]
-pub(super) struct Whom {
+pub(crate) struct Whom {
     /// The model's name, whole.
-    pub(super) id: Arc<str>,
-    pub(super) url: Url,
-    pub(super) key: Option<Secret>,
+    pub(crate) id: Arc<str>,
+    pub(crate) url: Url,
+    pub(crate) key: Option<Secret>,
     /// Where the key came from, such as `OPENAI_API_KEY`.
-    pub(super) key_from: String,
+    pub(crate) key_from: String,
 }
 
 impl Whom {
     /// An error about this model.
-    pub(super) fn error(
+    pub(crate) fn error(
         &self,
         kind: ModelTrouble,
         text: impl Into<String>,
@@ -56,7 +56,7 @@ impl Whom {
     }
 
     /// An answer with an error status.
-    pub(super) fn status(&self, status: StatusCode, headers: &HeaderMap, body: &str) -> ModelError {
+    pub(crate) fn status(&self, status: StatusCode, headers: &HeaderMap, body: &str) -> ModelError {
         let said = serde_json::from_str::<Value>(body).unwrap_or_default();
         let code = said.get("error").map(Said::of).unwrap_or_default();
         let mut error =
@@ -114,7 +114,7 @@ impl Whom {
     }
 
     /// A request that got no answer, or an answer that ended in the middle.
-    pub(super) fn transport(&self, error: &reqwest::Error) -> ModelError {
+    pub(crate) fn transport(&self, error: &reqwest::Error) -> ModelError {
         if is_tls(error) {
             let text = format!(
                 "{} at {} has no certificate that is trusted here; check the URL and the certificate.",
@@ -134,7 +134,7 @@ impl Whom {
     }
 
     /// It did not begin to answer in time.
-    pub(super) fn late(&self, wait: Duration) -> ModelError {
+    pub(crate) fn late(&self, wait: Duration) -> ModelError {
         let text =
             format!("{} did not begin to answer within {} s; it may be busy.", self.id, wait.as_secs_f32());
         self.error(ModelTrouble::Unavailable, text, None)
@@ -147,7 +147,7 @@ impl Whom {
     }
 
     /// The answer ended too early, or is not what it should be.
-    pub(super) fn broken(&self, cause: &str) -> ModelError {
+    pub(crate) fn broken(&self, cause: &str) -> ModelError {
         self.said(ModelTrouble::Broken, &Said::default(), None, cause)
     }
 }

@@ -16,7 +16,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(30);
 const IDLE_CONNECTIONS: usize = 8;
 
 /// A client for all models.
-pub(super) fn client(bounds: &Bounds) -> Result<Client, ModelError> {
+pub(crate) fn client(bounds: &Bounds) -> Result<Client, ModelError> {
     let roots = rustls::RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -42,7 +42,7 @@ fn no_client(cause: &str) -> ModelError {
 }
 
 /// A body as text, up to so many bytes; None if there is more.
-pub(super) async fn text(response: Response, most: usize) -> Result<Option<String>, reqwest::Error> {
+pub(crate) async fn text(response: Response, most: usize) -> Result<Option<String>, reqwest::Error> {
     let mut body = Vec::new();
     let mut pieces = response.bytes_stream();
     while let Some(piece) = pieces.next().await {

@@ -46,7 +46,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Verdict, CliError> {
         Command::Glasses(args) => glasses::run(&cx, args).await,
         Command::Token(args) => token::run(&cx, &args),
         Command::Doctor(args) => doctor::run(&cx, &args).await,
-        Command::Eval(command) => eval::run(&cx, &command),
+        Command::Eval(command) => eval::run(&cx, command).await,
         Command::Completions(args) => completions::run(&cx, &args),
         Command::Schema(args) => schema::run(&cx, &args),
     }

@@ -115,6 +115,8 @@ pub enum CallingConfig {
     Native,
     /// By text, as the system prompt asks them to.
     Prompted,
+    /// One tool or none, chosen for them: for models of a few hundred million parameters behind llama.cpp's server.
+    Small,
 }
 
 /// A place with models that speaks as OpenAI does: `[models.local]` makes `local/<model>`.

@@ -1,0 +1,160 @@
+//! The alternatives of a schema, each as one flat set of keywords: references followed, `allOf` merged, `anyOf` and
+//! `oneOf` spread out. Leaving an alternative out is always sound; merging is not always exact, so merged keywords that
+//! have no common meaning make the alternative impossible.
+
+use serde_json::{Map, Value, json};
+
+use super::{MAX_DEPTH, MAX_WORK, Unfit};
+
+/// Most alternatives of one schema; those after them are left out.
+const MAX_BRANCHES: usize = 16;
+/// Longest chain of references and combinations at one place.
+const MAX_HOPS: usize = 4 * MAX_DEPTH;
+
+/// A schema with its references, and how much may still be done with it.
+#[derive(Debug)]
+pub(super) struct Schemas<'a> {
+    root: &'a Value,
+    work: usize,
+}
+
+type Flat = Map<String, Value>;
+
+impl<'a> Schemas<'a> {
+    pub(super) fn new(root: &'a Value) -> Self {
+        Self { root, work: MAX_WORK }
+    }
+
+    /// The alternatives of a schema; none where nothing can fit it.
+    pub(super) fn of(&mut self, schema: &Value) -> Result<Vec<Flat>, Unfit> {
+        self.spread(schema, 0)
+    }
+
+    fn spread(&mut self, schema: &Value, hops: usize) -> Result<Vec<Flat>, Unfit> {
+        self.work = self.work.checked_sub(1).ok_or(Unfit::TooMuch)?;
+        if hops > MAX_HOPS {
+            return Err(Unfit::Impossible);
+        }
+        let members = match schema {
+            Value::Bool(true) => return Ok(vec![Map::new()]),
+            Value::Object(members) => members,
+            Value::Bool(false) | Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                return Ok(Vec::new());
+            }
+        };
+        let own = members.iter().filter(|(name, _)| !COMBINES.contains(&name.as_str()));
+        let mut found = vec![own.map(|(name, value)| (name.clone(), value.clone())).collect()];
+        if let Some(target) = members.get("$ref") {
+            let root = self.root;
+            let target = target.as_str().and_then(|target| root.pointer(target.strip_prefix('#')?));
+            let there = self.spread(target.ok_or(Unfit::Impossible)?, hops + 1)?;
+            found = both(&found, &there);
+        }
+        for part in list(members, "allOf") {
+            let part = self.spread(part, hops + 1)?;
+            found = both(&found, &part);
+        }
+        for name in ["anyOf", "oneOf"] {
+            if members.contains_key(name) {
+                let mut any = Vec::new();
+                for branch in list(members, name).iter().take(MAX_BRANCHES) {
+                    match self.spread(branch, hops + 1) {
+                        Ok(branches) => any.extend(branches),
+                        Err(Unfit::Impossible) => {}
+                        Err(Unfit::TooMuch) => return Err(Unfit::TooMuch),
+                    }
+                }
+                found = both(&found, &any);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Keywords that stand for other schemas at the same place.
+const COMBINES: [&str; 4] = ["$ref", "allOf", "anyOf", "oneOf"];
+
+fn list<'a>(members: &'a Flat, name: &str) -> &'a [Value] {
+    members.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// What fits one of these and one of those.
+fn both(these: &[Flat], those: &[Flat]) -> Vec<Flat> {
+    let pairs = these.iter().flat_map(|this| those.iter().map(move |that| (this, that)));
+    pairs.filter_map(|(this, that)| merged(this, that)).take(MAX_BRANCHES).collect()
+}
+
+fn merged(this: &Flat, that: &Flat) -> Option<Flat> {
+    let mut all = this.clone();
+    for (name, theirs) in that {
+        let value = match all.get(name) {
+            None => theirs.clone(),
+            Some(ours) if ours == theirs => continue,
+            Some(ours) => keyword(name, ours, theirs)?,
+        };
+        all.insert(name.clone(), value);
+    }
+    Some(all)
+}
+
+/// One keyword that both have, with different values.
+fn keyword(name: &str, ours: &Value, theirs: &Value) -> Option<Value> {
+    let larger = || if number(ours) >= number(theirs) { ours.clone() } else { theirs.clone() };
+    let smaller = || if number(ours) <= number(theirs) { ours.clone() } else { theirs.clone() };
+    Some(match name {
+        "properties" => properties(ours.as_object()?, theirs.as_object()?),
+        "required" => {
+            let mut names = ours.as_array()?.clone();
+            names.extend(
+                theirs
+                    .as_array()?
+                    .iter()
+                    .filter(|name| !ours.as_array().is_some_and(|o| o.contains(name)))
+                    .cloned(),
+            );
+            Value::Array(names)
+        }
+        "type" | "enum" => {
+            let common: Vec<_> =
+                one_or_many(ours).into_iter().filter(|value| common(name, value, theirs)).collect();
+            if common.is_empty() {
+                return None;
+            }
+            Value::Array(common)
+        }
+        "const" => return None,
+        "items" | "additionalProperties" => json!({ "allOf": [ours, theirs] }),
+        "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" => larger(),
+        "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties" => smaller(),
+        // Titles, descriptions, and what is checked afterwards.
+        _ => theirs.clone(),
+    })
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_default()
+}
+
+fn one_or_many(value: &Value) -> Vec<Value> {
+    match value {
+        Value::Array(many) => many.clone(),
+        one => vec![one.clone()],
+    }
+}
+
+fn common(name: &str, value: &Value, theirs: &Value) -> bool {
+    let theirs = one_or_many(theirs);
+    theirs.contains(value) || (name == "type" && value == "integer" && theirs.contains(&json!("number")))
+}
+
+fn properties(ours: &Flat, theirs: &Flat) -> Value {
+    let mut all = ours.clone();
+    for (name, schema) in theirs {
+        let schema = match all.get(name) {
+            Some(known) if known != schema => json!({ "allOf": [known, schema] }),
+            _ => schema.clone(),
+        };
+        all.insert(name.clone(), schema);
+    }
+    Value::Object(all)
+}

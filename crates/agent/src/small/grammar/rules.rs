@@ -1,0 +1,133 @@
+//! The rules of a grammar while it is made, and how literals are written in it.
+
+use std::{collections::HashMap, fmt::Write as _};
+
+use super::{MAX_GRAMMAR, MAX_ITEMS, MAX_STRING, Unfit};
+
+/// Any character that may stand in a JSON string as it is.
+const CHAR: &str = r#"[^"\\\x00-\x1F\x7F]"#;
+/// The same but a space, with which no string begins: models that begin so go on so.
+const FIRST: &str = r#"[^"\\ \x00-\x1F\x7F]"#;
+/// Escapes that a model may need.
+const ESCAPE: &str = r#""\\" ["\\nt]"#;
+
+/// Rules so far. Equal ones are one.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    text: String,
+    names: HashMap<String, String>,
+}
+
+impl Rules {
+    /// The name of a rule with that body.
+    pub(super) fn add(&mut self, body: String) -> String {
+        if let Some(name) = self.names.get(&body) {
+            return name.clone();
+        }
+        let name = format!("r{}", self.names.len());
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.text, "{name} ::= {body}");
+        self.names.insert(body, name.clone());
+        name
+    }
+
+    /// Whether there is room for more.
+    pub(super) fn check(&self) -> Result<(), Unfit> {
+        if self.text.len() > MAX_GRAMMAR { Err(Unfit::TooMuch) } else { Ok(()) }
+    }
+
+    /// The grammar that begins with this rule.
+    pub(super) fn finish(self, root: &str) -> String {
+        format!("root ::= {root}\n{}", self.text)
+    }
+
+    /// A string of so many characters.
+    pub(super) fn string(&mut self, min: usize, max: usize) -> String {
+        if max == 0 {
+            return self.add(r#""\"\"""#.to_owned());
+        }
+        let first = self.add(format!("{FIRST} | {ESCAPE}"));
+        let next = self.add(format!("{CHAR} | {ESCAPE}"));
+        let rest = times(&next, min.saturating_sub(1), max - 1);
+        let some = format!("{first} {rest}");
+        let inside = if min == 0 { format!("( {} )?", some.trim_end()) } else { some };
+        self.add(format!(r#""\"" {} "\"""#, inside.trim_end()))
+    }
+
+    /// A string, number, boolean or null.
+    pub(super) fn any_scalar(&mut self) -> String {
+        let string = self.string(1, MAX_STRING);
+        let number = self.add(super::number::any());
+        self.add(format!(r#"{string} | {number} | "true" | "false" | "null""#))
+    }
+
+    /// Any value: `depth` says how many levels of lists and objects there may be.
+    pub(super) fn any_value(&mut self, depth: usize) -> String {
+        let scalar = self.any_scalar();
+        if depth == 0 {
+            return scalar;
+        }
+        let inner = self.any_value(depth - 1);
+        let list = self.list(&inner, 0, MAX_ITEMS);
+        let object = self.any_object(depth);
+        self.add(format!("{scalar} | {list} | {object}"))
+    }
+
+    /// Any object.
+    pub(super) fn any_object(&mut self, depth: usize) -> String {
+        let value = self.any_value(depth.saturating_sub(1));
+        self.map(&value, 0, MAX_ITEMS)
+    }
+
+    /// An object with members of any name.
+    pub(super) fn map(&mut self, value: &str, min: usize, max: usize) -> String {
+        let name = self.string(1, MAX_STRING / 4);
+        let member = self.add(format!(r#"{name} ":" {value}"#));
+        self.enclosed('{', &member, min, max, '}')
+    }
+
+    /// A list.
+    pub(super) fn list(&mut self, item: &str, min: usize, max: usize) -> String {
+        self.enclosed('[', item, min, max, ']')
+    }
+
+    fn enclosed(&mut self, open: char, item: &str, min: usize, max: usize, close: char) -> String {
+        if max == 0 {
+            return self.add(format!(r#""{open}{close}""#));
+        }
+        let more = self.add(format!(r#""," {item}"#));
+        let items = format!("{item} {}", times(&more, min.saturating_sub(1), max - 1));
+        let items = items.trim_end();
+        let items = if min == 0 { format!("( {items} )?") } else { items.to_owned() };
+        self.add(format!(r#""{open}" {items} "{close}""#))
+    }
+}
+
+/// So many times.
+pub(super) fn times(what: &str, min: usize, max: usize) -> String {
+    match (min, max) {
+        (_, 0) => String::new(),
+        (1, 1) => what.to_owned(),
+        (0, 1) => format!("{what}?"),
+        (min, max) if min == max => format!("{what}{{{min}}}"),
+        (min, max) => format!("{what}{{{min},{max}}}"),
+    }
+}
+
+/// A literal. The text is never empty and, being JSON, has no control characters but perhaps DEL.
+pub(super) fn literal(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            c if c.is_ascii_control() => {
+                let _ = write!(quoted, "\\x{:02X}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}

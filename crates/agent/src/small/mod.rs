@@ -1,0 +1,226 @@
+//! Models of a few hundred million parameters. Such a model neither follows instructions on tools nor writes sound JSON,
+//! but it can tell which of a few continuations fits best. So [`SmallModel`] asks it three narrow questions:
+//!
+//! 1. Which tool? Each name, and the pseudo tool `reply`, is scored as what comes next, and what the model would say to a
+//!    text without content is subtracted: without that it has its favourites. The user's words are scored too, as those of
+//!    somebody who wants what the tool does.
+//! 2. Which arguments? Written under the [`grammar`] of the tool's schema, first with the user's own words only.
+//! 3. For `reply`: a short text.
+//!
+//! After a tool answered, its own text is the answer. One tool a turn, at most [`MAX_TOOLS`] to choose from, and only the
+//! user's last words count.
+//!
+//! | look for | in |
+//! | --- | --- |
+//! | what is needed of a model | here: [`Scorer`] |
+//! | the port over llama.cpp's server | [`llama_server`] |
+//! | what the model reads | `prompt` |
+//! | the choice | `choose` |
+//! | grammars for arguments | [`grammar`] |
+//! | how good it is | [`eval`] |
+
+mod choose;
+pub mod eval;
+pub mod grammar;
+pub mod llama_server;
+mod prompt;
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use futures_util::{StreamExt as _, stream};
+use serde_json::{Value, value::RawValue};
+use tokio::sync::Mutex;
+use toolyard_core::{ports::Ids, schema::Schema};
+
+use self::{choose::Calibrations, prompt::Prompt};
+use crate::{
+    message::{Call, Message},
+    model::{
+        Calling, End, Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, Stop, ToolChoice,
+        ToolSpec, Usage, ids,
+    },
+    shortlist::{Query, ToolDocument, ToolIndex, parameters_of, pick},
+};
+
+/// Most tools to choose from. Where there are more, those are left that fit the user's words best.
+pub const MAX_TOOLS: usize = 8;
+/// Most tokens of arguments.
+pub const MAX_ARGUMENT_TOKENS: u32 = 192;
+/// Most tokens of a reply, where the request does not say less.
+pub const MAX_REPLY_TOKENS: u32 = 96;
+
+/// What is needed of a model that runs somewhere: how likely it finds texts, and texts of its own. What two prompts have
+/// in common at their beginning should be read once.
+#[async_trait]
+pub trait Scorer: Send + Sync + fmt::Debug {
+    /// The logarithm of the probability of each continuation after the prompt, in their order.
+    async fn score(&self, prompt: &str, continuations: &[String]) -> Result<Vec<f64>, ModelError>;
+
+    /// The most likely text after the prompt: under a grammar (GBNF) where one is given, of at most so many tokens.
+    async fn complete(
+        &self,
+        prompt: &str,
+        grammar: Option<&str>,
+        max_tokens: u32,
+    ) -> Result<Completion, ModelError>;
+}
+
+/// What a model wrote.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Completion {
+    /// The text.
+    pub text: String,
+    /// Whether it came to its end; else there was no room for more.
+    pub whole: bool,
+    /// What it cost.
+    pub usage: Usage,
+}
+
+/// A small model, made to call tools.
+#[derive(Clone)]
+pub struct SmallModel {
+    scorer: Arc<dyn Scorer>,
+    ids: Arc<dyn Ids>,
+    about: ModelInfo,
+    /// Held for a whole answer: two at once would take turns to throw each other's prompt out of the model.
+    calibrations: Arc<Mutex<Calibrations>>,
+}
+
+impl fmt::Debug for SmallModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SmallModel")
+            .field("about", &self.about)
+            .field("scorer", &self.scorer)
+            .finish_non_exhaustive()
+    }
+}
+
+impl SmallModel {
+    /// Around a scorer. Ids of calls are made with `ids`.
+    pub fn new(scorer: Arc<dyn Scorer>, id: impl Into<String>, ids: Arc<dyn Ids>) -> Self {
+        let about = ModelInfo { id: id.into(), calling: Calling::Small };
+        Self { scorer, ids, about, calibrations: Arc::default() }
+    }
+
+    /// The same model by another name.
+    pub fn named(&self, id: impl Into<String>) -> Self {
+        let about = ModelInfo { id: id.into(), ..self.about.clone() };
+        Self { about, ..self.clone() }
+    }
+
+    /// The tool that fits the user's words, unless it is a reply.
+    async fn choose(
+        &self,
+        calibrations: &mut Calibrations,
+        request: &ModelRequest,
+        prompt: &Prompt,
+    ) -> Result<Option<Arc<ToolSpec>>, ModelError> {
+        if prompt.tools().is_empty() || prompt.user().is_empty() {
+            return Ok(None);
+        }
+        let may_reply = match request.choice {
+            ToolChoice::Auto => true,
+            ToolChoice::Required => false,
+            ToolChoice::None => return Ok(None),
+        };
+        choose::choose(&*self.scorer, calibrations, prompt, may_reply).await
+    }
+
+    /// Arguments that fit the tool's schema: the user's own words, or if they do not fit, others.
+    async fn arguments(
+        &self,
+        prompt: &Prompt,
+        tool: &ToolSpec,
+        usage: &mut Usage,
+    ) -> Result<Option<Box<RawValue>>, ModelError> {
+        let schema = Schema::compile(&tool.schema, &tool.name).ok();
+        let begun = prompt.call(&tool.name);
+        for grammar in [grammar::copied(&tool.schema, prompt.user()), grammar::arguments(&tool.schema)] {
+            let written = self.scorer.complete(&begun, Some(grammar.text()), MAX_ARGUMENT_TOKENS).await?;
+            *usage += written.usage;
+            if let Some(arguments) = checked(&written, schema.as_ref()) {
+                return Ok(Some(arguments));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn reply(&self, request: &ModelRequest, usage: &mut Usage) -> Result<(String, Stop), ModelError> {
+        let most = request.max_tokens.unwrap_or(MAX_REPLY_TOKENS).min(MAX_REPLY_TOKENS);
+        let said = self.scorer.complete(&prompt::chat(request), None, most).await?;
+        *usage += said.usage;
+        let text = prompt::without_markers(said.text.trim());
+        Ok((text, if said.whole { Stop::Done } else { Stop::Length }))
+    }
+}
+
+#[async_trait]
+impl Model for SmallModel {
+    fn about(&self) -> &ModelInfo {
+        &self.about
+    }
+
+    async fn ask(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        let mut usage = Usage::default();
+        if let Some(Message::Tools(answers)) = request.messages.last() {
+            let texts: Vec<_> = answers.iter().map(|answer| answer.text.as_str()).collect();
+            return Ok(words(texts.join("\n"), Stop::Done, usage));
+        }
+        let prompt = Prompt::new(&fitting(&request), prompt::last_words(&request.messages));
+        let mut calibrations = self.calibrations.lock().await;
+        if let Some(tool) = self.choose(&mut calibrations, &request, &prompt).await? {
+            let Some(arguments) = self.arguments(&prompt, &tool, &mut usage).await? else {
+                let text = format!(
+                    "I cannot tell what to give to the tool {}; please say it in other words.",
+                    tool.name
+                );
+                return Ok(words(text, Stop::Done, usage));
+            };
+            let call = Call { id: ids::fresh(&*self.ids), name: tool.name.clone(), arguments };
+            let end = End { stop: Stop::Calls, usage: Some(usage), kept: None };
+            return Ok(stream::iter([Ok(ModelEvent::Call(call)), Ok(ModelEvent::End(end))]).boxed());
+        }
+        let (text, stop) = self.reply(&request, &mut usage).await?;
+        Ok(words(text, stop, usage))
+    }
+}
+
+/// An answer in words.
+fn words(text: String, stop: Stop, usage: Usage) -> ModelStream {
+    let end = End { stop, usage: Some(usage), kept: None };
+    stream::iter([Ok(ModelEvent::Text(text)), Ok(ModelEvent::End(end))]).boxed()
+}
+
+/// What was written, if it is whole, an object, and fits.
+fn checked(written: &Completion, schema: Option<&Schema>) -> Option<Box<RawValue>> {
+    if !written.whole {
+        return None;
+    }
+    let value: Value = serde_json::from_str(&written.text).ok().filter(Value::is_object)?;
+    // A schema that cannot be compiled is the turn's business; it says so in better words.
+    let fits = schema.is_none_or(|schema| schema.errors(&value).is_empty());
+    fits.then(|| serde_json::from_str(&written.text).ok()).flatten()
+}
+
+/// The tools to choose from.
+fn fitting(request: &ModelRequest) -> Vec<Arc<ToolSpec>> {
+    if request.tools.len() <= MAX_TOOLS {
+        return request.tools.clone();
+    }
+    let documents = request.tools.iter().enumerate().map(|(key, tool)| ToolDocument {
+        key,
+        name: &tool.name,
+        aliases: Vec::new(),
+        title: "",
+        app_name: "",
+        description: &tool.description,
+        parameters: parameters_of(&tool.schema),
+        phrases: Vec::new(),
+    });
+    let query = Query { text: prompt::last_words(&request.messages), recent: Vec::new() };
+    let best = pick(&ToolIndex::build(documents, None), &query, &[], MAX_TOOLS);
+    best.into_iter().filter_map(|key| request.tools.get(key).cloned()).collect()
+}

@@ -1,0 +1,227 @@
+//! What a small model reads. For the choice: the tools in a line each, and one made-up request for each of them, of which
+//! the model sees how words become a call. The requests are made of the tools' own descriptions, so any tool has one.
+//!
+//! The turns are written as ChatML, which most small models know as their own; the others read it as text.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    message::{Message, Part},
+    model::{ModelRequest, ToolSpec},
+};
+
+/// Most bytes of the user's words that are read.
+pub(super) const MAX_USER: usize = 600;
+/// Most bytes of the user's words that are scored: each of their tokens costs a step of the model for each tool.
+const MAX_WISH: usize = 160;
+/// What the pseudo tool does.
+const TALKS: &str = "Talks with the user about anything else";
+/// Most bytes of a tool's description.
+const MAX_DESCRIPTION: usize = 160;
+/// Most bytes of the system text, for a reply.
+const MAX_SYSTEM: usize = 800;
+/// Most messages of the conversation, for a reply.
+const MAX_MESSAGES: usize = 6;
+/// Most arguments that are shown of a tool.
+const MAX_SHOWN: usize = 4;
+
+/// The name of the pseudo tool that stands for words; the first that no tool has.
+const REPLIES: [&str; 3] = ["reply", "chat", "talk_to_user"];
+/// Two words each: after single ones the model writes single ones.
+const SAMPLES: [&str; 4] = ["green apples", "north river", "old house", "blue moon"];
+/// What is said to a user in general, between the requests for tools.
+const TALK: [(&str, &str); 3] = [
+    ("Hi!", "Hello! How can I help?"),
+    ("What is a cat?", "A cat is a small animal."),
+    ("Thanks!", "You are welcome."),
+];
+
+/// The prompt of one choice.
+#[derive(Debug)]
+pub(super) struct Prompt {
+    tools: Vec<Arc<ToolSpec>>,
+    reply: &'static str,
+    /// Everything before the user's words; the same for the same tools.
+    before: String,
+    user: String,
+}
+
+impl Prompt {
+    pub(super) fn new(tools: &[Arc<ToolSpec>], user: &str) -> Self {
+        let free = |name: &&str| !tools.iter().any(|tool| tool.name == **name);
+        let reply = REPLIES.into_iter().find(free).unwrap_or("answer_in_words");
+        let before = before(tools, reply);
+        Self { tools: tools.to_vec(), reply, before, user: clean(user, MAX_USER) }
+    }
+
+    pub(super) fn tools(&self) -> &[Arc<ToolSpec>] {
+        &self.tools
+    }
+
+    pub(super) fn reply(&self) -> &'static str {
+        self.reply
+    }
+
+    pub(super) fn user(&self) -> &str {
+        &self.user
+    }
+
+    /// What makes two choices alike but for the user's words.
+    pub(super) fn before(&self) -> &str {
+        &self.before
+    }
+
+    /// Up to the name of the tool, for these words.
+    pub(super) fn choice(&self, words: &str) -> String {
+        format!("{}{}<|im_start|>assistant\n<tool>{{\"name\":\"", self.before, turn("user", words))
+    }
+
+    /// Up to the words of a user who wants what this tool does; after the last tool comes the pseudo tool.
+    pub(super) fn wish(&self, at: usize) -> String {
+        let what = self.tools.get(at).map_or_else(|| TALKS.to_owned(), |tool| sentence(tool));
+        format!("{}<|im_start|>user\n", turn("system", &format!("The user wants: {what}.")))
+    }
+
+    /// The words that are scored after it.
+    pub(super) fn wish_words(&self) -> String {
+        self.user[..self.user.floor_char_boundary(MAX_WISH)].to_owned()
+    }
+
+    /// Up to the arguments of that tool, for the user's words.
+    pub(super) fn call(&self, name: &str) -> String {
+        format!("{}{name}\",\"arguments\":", self.choice(&self.user))
+    }
+}
+
+fn turn(role: &str, text: &str) -> String {
+    format!("<|im_start|>{role}\n{text}<|im_end|>\n")
+}
+
+fn before(tools: &[Arc<ToolSpec>], reply: &str) -> String {
+    let mut system = "You answer with one tool.\nTools:\n".to_owned();
+    for tool in tools {
+        let names: Vec<_> = shown(&tool.schema).into_iter().map(|(name, _)| clean(name, 64)).collect();
+        system.push_str(&format!("{}({}): {}.\n", tool.name, names.join(", "), sentence(tool)));
+    }
+    system.push_str(&format!("{reply}(text): {TALKS}."));
+    let mut prompt = turn("system", &system);
+    let last = tools.len().saturating_sub(1);
+    let mut talk = TALK.iter();
+    for (at, tool) in tools.iter().enumerate() {
+        prompt.push_str(&example(tool));
+        // Spread, so that no tool is always the one before the question.
+        for _ in [0, tools.len() / 2, last].iter().filter(|place| **place == at) {
+            if let Some((said, answer)) = talk.next() {
+                let answer = json!({ "text": answer });
+                prompt.push_str(&turn("user", said));
+                prompt.push_str(&turn("assistant", &called(reply, &answer)));
+            }
+        }
+    }
+    prompt
+}
+
+/// A request that might be one for this tool, and its call.
+fn example(tool: &ToolSpec) -> String {
+    let samples = shown(&tool.schema).into_iter().zip(SAMPLES.iter().cycle());
+    let arguments: Map<_, _> = samples
+        .filter_map(|((name, schema), sample)| Some((clean(name, 64), value(schema, sample)?)))
+        .collect();
+    let said: Vec<_> = arguments
+        .values()
+        .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+        .collect();
+    let request =
+        if said.is_empty() { sentence(tool) } else { format!("{}: {}", sentence(tool), said.join(", ")) };
+    turn("user", &request) + &turn("assistant", &called(&tool.name, &Value::Object(arguments)))
+}
+
+fn called(name: &str, arguments: &Value) -> String {
+    format!("<tool>{{\"name\":\"{name}\",\"arguments\":{arguments}}}</tool>")
+}
+
+/// The arguments that are worth an example: what is required, else the first.
+fn shown(schema: &Value) -> Vec<(&str, &Value)> {
+    let required = schema.get("required").and_then(Value::as_array);
+    let required: Vec<_> = required.into_iter().flatten().filter_map(Value::as_str).collect();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let properties = || properties.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema));
+    let needed: Vec<_> = required
+        .iter()
+        .filter_map(|name| properties().find(|(known, _)| known == name))
+        .take(MAX_SHOWN)
+        .collect();
+    if needed.is_empty() { properties().take(1).collect() } else { needed }
+}
+
+fn value(schema: &Value, sample: &str) -> Option<Value> {
+    if let Some(first) = schema.get("enum").and_then(|choices| choices.get(0)).or_else(|| schema.get("const"))
+    {
+        return (first.to_string().len() <= 64)
+            .then(|| first.as_str().map_or_else(|| first.clone(), |text| json!(clean(text, 64))));
+    }
+    match schema.get("type").and_then(Value::as_str) {
+        Some("integer" | "number") => Some(json!(5)),
+        Some("boolean") => Some(json!(true)),
+        Some("string") | None => Some(json!(sample)),
+        Some(_) => None,
+    }
+}
+
+/// The first sentence of what a tool says of itself, without its point.
+fn sentence(tool: &ToolSpec) -> String {
+    let text = clean(&tool.description, MAX_DESCRIPTION);
+    let end = text.find(". ").unwrap_or(text.len());
+    text[..end].trim_end_matches('.').to_owned()
+}
+
+/// Text on one line, cut, in which no marker of a turn is one.
+fn clean(text: &str, most: usize) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    without_markers(&text[..text.floor_char_boundary(most)])
+}
+
+/// Text in which no marker of a turn is one.
+pub(super) fn without_markers(text: &str) -> String {
+    text.replace("<|", "< |").replace("|>", "| >")
+}
+
+/// What the user said last.
+pub(super) fn last_words(messages: &[Message]) -> &str {
+    let of_user = messages.iter().rev().find_map(|message| match message {
+        Message::User(parts) => Some(parts),
+        Message::Assistant(_) | Message::Tools(_) => None,
+    });
+    let mut texts = of_user.into_iter().flatten().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        Part::File { .. } => None,
+    });
+    texts.next_back().unwrap_or_default()
+}
+
+/// The conversation as it is, for a reply.
+pub(super) fn chat(request: &ModelRequest) -> String {
+    let system = request.system.as_deref().unwrap_or("You are a helpful assistant.");
+    let mut prompt =
+        turn("system", &format!("{} Answer in one or two sentences.", clean(system, MAX_SYSTEM)));
+    let skipped = request.messages.len().saturating_sub(MAX_MESSAGES);
+    for message in &request.messages[skipped..] {
+        match message {
+            Message::User(_) => {
+                let words = last_words(std::slice::from_ref(message));
+                prompt.push_str(&turn("user", &clean(words, MAX_USER)));
+            }
+            Message::Assistant(said) if !said.text.is_empty() => {
+                prompt.push_str(&turn("assistant", &clean(&said.text, MAX_USER)));
+            }
+            Message::Tools(answers) => {
+                let texts: Vec<_> = answers.iter().map(|answer| answer.text.as_str()).collect();
+                prompt.push_str(&turn("assistant", &clean(&texts.join(" "), MAX_USER)));
+            }
+            Message::Assistant(_) => {}
+        }
+    }
+    prompt + "<|im_start|>assistant\n"
+}

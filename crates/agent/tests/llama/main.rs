@@ -1,0 +1,13 @@
+//! A real model in a real llama.cpp server: each way of calling tools, and every kind of grammar. Forms are asserted,
+//! never prose.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails where something is not as it should be"
+)]
+
+mod calling;
+mod evaluation;
+mod grammars;
+mod support;

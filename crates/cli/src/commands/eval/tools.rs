@@ -1,0 +1,81 @@
+//! `toolyard eval tools`: how well a model chooses tools and fills in their arguments.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use clap::Args;
+use serde::Serialize;
+use toolyard_server::{World, models::ModelBook};
+
+use crate::{
+    cli::Context,
+    commands::Verdict,
+    config::{ConfigArgs, environment},
+    error::CliError,
+    output::Show,
+};
+
+/// The set that comes with the program.
+const TOOLS: &str = include_str!("../../../../../evals/tools/tools.jsonl");
+const PROMPTS: &str = include_str!("../../../../../evals/tools/prompts.jsonl");
+
+const HELP: &str = "\
+Asks a model each prompt once and counts well-formed calls, right tools and right arguments. Nothing is called.
+
+Examples:
+  toolyard eval tools --model ollama/llama3.2
+  toolyard eval tools --model demo/smollm2 --set 'models.demo={ url = \"http://127.0.0.1:7020/v1\", calling = \"small\" }'
+  toolyard eval tools --file prompts.jsonl --tools tools.jsonl";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct ToolsArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// Which model; without it the one that a server would take
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Prompts, one JSON object a line; without it those that come with the program
+    #[arg(long, value_name = "FILE", requires = "tools")]
+    file: Option<PathBuf>,
+    /// The tools to choose from, one MCP definition a line
+    #[arg(long, value_name = "FILE")]
+    tools: Option<PathBuf>,
+}
+
+/// A report, as the agent writes it.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Shown<T>(T);
+
+impl<T: Serialize + std::fmt::Display> Show for Shown<T> {
+    fn text(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+pub(super) async fn run(cx: &Context, args: ToolsArgs) -> Result<Verdict, CliError> {
+    let config = args.config.load(Vec::new())?;
+    let world = World::of(&environment().collect::<Vec<_>>());
+    let book = Arc::new(ModelBook::new(&config, &world).map_err(CliError::Start)?);
+    let tools = open(args.tools.as_deref(), TOOLS)?;
+    let prompts = open(args.file.as_deref(), PROMPTS)?;
+    let report = book.measure_tools(args.model.as_deref(), tools, prompts).await.map_err(|error| {
+        CliError::usage(
+            error.to_string(),
+            "look with `toolyard models --local` which models there are, and check the files if you named some",
+        )
+    })?;
+    cx.output.show(&Shown(report))?;
+    Ok(Verdict::Good)
+}
+
+fn open(file: Option<&Path>, own: &'static str) -> Result<Box<dyn BufRead + Send>, CliError> {
+    let Some(file) = file else { return Ok(Box::new(own.as_bytes())) };
+    let opened = File::open(file).map_err(|error| CliError::Unreadable { file: file.to_owned(), error })?;
+    Ok(Box::new(BufReader::new(opened)))
+}
