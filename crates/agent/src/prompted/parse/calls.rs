@@ -7,11 +7,14 @@ use super::{
     body::{Body, BodyEnd},
     envelope::{Fault, Read},
     family::Family,
-    ids, json, limits,
+    json, limits,
     whole::{Verdict, Whole},
     wrong::{self, Wrong},
 };
-use crate::{message::Call, model::BadCall};
+use crate::{
+    message::Call,
+    model::{BadCall, ids},
+};
 
 impl Parser {
     pub(super) fn end_body(&mut self, again: &str) {
@@ -83,7 +86,7 @@ impl Parser {
         match read {
             Ok(found) if self.count < limits::MAX_CALLS => {
                 self.count += 1;
-                let id = ids::call_id(&*self.ids);
+                let id = ids::fresh(&*self.ids);
                 self.events.push(Event::Call(Call { id, name: found.name, arguments: found.arguments }));
             }
             Ok(found) => self.bad(Fault { name: Some(found.name), wrong: Wrong::TooMany }, text),
@@ -98,7 +101,7 @@ impl Parser {
         let wrong = if self.count == limits::MAX_CALLS { Wrong::TooMany } else { fault.wrong };
         self.count += 1;
         self.events.push(Event::BadCall(BadCall {
-            id: ids::call_id(&*self.ids),
+            id: ids::fresh(&*self.ids),
             name: fault.name.map(|name| wrong::shown(&name, limits::MAX_NAME_BYTES)),
             text: wrong::shown(text.trim(), limits::MAX_SHOWN_BYTES),
             problem: wrong.problem(&self.tools),

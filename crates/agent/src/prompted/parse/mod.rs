@@ -23,7 +23,6 @@ mod body;
 mod calls;
 mod envelope;
 mod family;
-mod ids;
 mod json;
 pub mod limits;
 mod lines;
