@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use toolyard_testkit::model::{Answer, ScriptedModel};
+
 use crate::fixture::{Ran, ended, toolyard};
 
 fn shipped(name: &str) -> PathBuf {
@@ -40,4 +42,35 @@ async fn what_cannot_be_measured_is_told() {
     let vectors = ["--vectors", folder.path().to_str().unwrap()];
     let vectors = retrieval(&tools, &shipped("questions.jsonl"), &vectors).await;
     assert!(vectors.code == 2 && vectors.err.contains("model.safetensors"), "{vectors:?}");
+}
+
+#[tokio::test]
+async fn a_model_that_only_talks_is_right_where_talk_is_wanted() {
+    let (folder, model) = (tempfile::tempdir().unwrap(), ScriptedModel::start().await);
+    model.always(Answer::text("Hello."));
+    let place = format!("models.local={{ url = \"{}/v1\", calling = \"native\" }}", model.url());
+    let asked = [
+        "eval",
+        "tools",
+        "--model",
+        "local/talker",
+        "--set",
+        &place,
+        "--set",
+        "model_search.local_servers=false",
+    ];
+    let report = ended(toolyard(folder.path(), &[&asked[..], &["--json"]].concat())).await.json();
+    let all = &report["all"];
+    assert_eq!(
+        (&all["prompts"], &all["wellFormed"], &all["tool"]),
+        (&60.into(), &60.into(), &12.into()),
+        "{report}"
+    );
+    assert_eq!(model.seen().len(), 60, "each was asked once");
+    let none = ["eval", "tools", "--model", "nowhere/x", "--set", "model_search.local_servers=false"];
+    let told = ended(toolyard(folder.path(), &none)).await;
+    assert!(
+        told.code == 2 && told.err.contains("nowhere/x") && told.err.contains("toolyard models --local"),
+        "{told:?}"
+    );
 }
