@@ -117,6 +117,8 @@ Try next, in another terminal:
 
   $bin/toolyard --user $user tools call $package:get_todos
 
+  $bin/toolyard --user $user chat --message 'What is 12 * 7?'
+
 Ctrl-C stops everything.
 TEXT
 wait
