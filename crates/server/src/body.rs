@@ -34,7 +34,13 @@ fn is_json(headers: &HeaderMap) -> bool {
             && kind.to_ascii_lowercase().ends_with("+json"))
 }
 
-async fn read(headers: &HeaderMap, body: Body, state: &AppState, limit: usize) -> Result<Bytes, Failure> {
+/// A JSON body of at most so many bytes.
+pub(crate) async fn read(
+    headers: &HeaderMap,
+    body: Body,
+    state: &AppState,
+    limit: usize,
+) -> Result<Bytes, Failure> {
     if !is_json(headers) {
         return Err(Failure::invalid("the body must be JSON: send `Content-Type: application/json`"));
     }
@@ -68,16 +74,6 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
     })?;
     from.end().map_err(|error| Failure::invalid(format!("the body goes on after its JSON: {error}")))?;
     Ok(parsed)
-}
-
-/// A JSON body of a size of its own.
-pub(crate) async fn json_of(
-    headers: &HeaderMap,
-    body: Body,
-    state: &AppState,
-    limit: usize,
-) -> Result<Bytes, Failure> {
-    read(headers, body, state, limit).await
 }
 
 /// A message of MCP, refused with a status and words for its own form of errors.

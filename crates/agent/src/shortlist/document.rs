@@ -1,7 +1,6 @@
 //! What is known of a tool before it is called. Untrusted text, read up to bounds.
 
 use serde_json::Value;
-use toolyard_core::catalog::Tool;
 use toolyard_protocol::tool::ActivationPhrases;
 
 use super::MAX_PARAMETERS;
@@ -30,26 +29,8 @@ pub struct ToolDocument<'a> {
     pub phrases: Vec<(&'a str, Option<&'a str>)>,
 }
 
-impl<'a> ToolDocument<'a> {
-    /// What the catalog knows of a tool.
-    pub fn of(key: usize, tool: &'a Tool) -> Self {
-        let definition = &tool.definition;
-        let phrases = definition.extensions.activation_phrases.as_ref();
-        Self {
-            key,
-            name: tool.name.local(),
-            aliases: vec![tool.alias.as_str(), tool.name.as_str()],
-            title: definition.title.as_deref().unwrap_or_default(),
-            app_name: &tool.app.record.details.name,
-            description: &definition.description,
-            parameters: parameters_of(&definition.input_schema),
-            phrases: phrases.map(phrases_of).unwrap_or_default(),
-        }
-    }
-}
-
 /// Phrases with their language tags.
-pub(super) fn phrases_of(phrases: &ActivationPhrases) -> Vec<(&str, Option<&str>)> {
+pub fn phrases_of(phrases: &ActivationPhrases) -> Vec<(&str, Option<&str>)> {
     match phrases {
         ActivationPhrases::Plain(list) => list.iter().map(|phrase| (phrase.as_str(), None)).collect(),
         ActivationPhrases::ByLanguage(map) => map

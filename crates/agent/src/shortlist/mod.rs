@@ -26,7 +26,7 @@ mod top;
 pub mod vectors;
 mod words;
 
-pub use document::{ToolDocument, parameters_of};
+pub use document::{ToolDocument, parameters_of, phrases_of};
 pub use index::ToolIndex;
 pub use mention::Mention;
 pub use pick::{DEFAULT_LIMIT, pick};

@@ -141,12 +141,10 @@ impl Course {
 
 /// What the tools are chosen by: the user's last words, then what came before, the newest first.
 fn query(messages: &[Message]) -> Query<'_> {
-    let mut texts = messages.iter().rev().flat_map(texts);
-    let is_user = |(of_user, _): &(bool, &str)| *of_user;
-    let asked =
-        messages.iter().rev().flat_map(self::texts).find(is_user).map(|(_, text)| text).unwrap_or_default();
-    let recent = texts.by_ref().map(|(_, text)| text).filter(|text| !std::ptr::eq(*text, asked));
-    Query { text: asked, recent: recent.take(RECENT).collect() }
+    let mut texts: Vec<(bool, &str)> = messages.iter().rev().flat_map(texts).collect();
+    let asked = texts.iter().position(|(of_user, _)| *of_user).map(|place| texts.remove(place).1);
+    let recent = texts.into_iter().map(|(_, text)| text).take(RECENT).collect();
+    Query { text: asked.unwrap_or_default(), recent }
 }
 
 /// The words of a message, and whether they are the user's.

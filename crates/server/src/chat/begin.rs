@@ -110,7 +110,7 @@ pub(super) async fn begin(state: &AppState, who: ActingFor, asked: Asked) -> Res
         return Err(Failure::invalid(text).into());
     }
     let model = chosen(state, asked.model.as_deref()).await?;
-    let system = system(state, &model, asked.system, conversation.system)?;
+    let system = system(state, asked.system, conversation.system)?;
     let user = who.user.clone();
     let tools = ChatTools {
         state: state.clone(),
@@ -209,7 +209,6 @@ async fn chosen(state: &AppState, name: Option<&str>) -> Result<Arc<dyn Model>, 
 /// How the model shall behave: as the operator says, and as the caller says where it may.
 fn system(
     state: &AppState,
-    _model: &Arc<dyn Model>,
     asked: Option<String>,
     in_messages: Vec<String>,
 ) -> Result<Option<String>, Failure> {

@@ -118,7 +118,10 @@ async fn chat(State(state): State<AppState>, Query(query): Query<ChatQuery>, req
         true => Some(auth::acting_over_mcp(&state, &headers).await?),
         false => None,
     };
-    let read = body::json_of(&headers, body, &state, state.config.chat.body_bytes).await;
+    // A stranger is read for a credential, not for a long conversation.
+    let (ours, any) = (state.config.chat.body_bytes, state.config.server.body_bytes);
+    let most = if known.is_some() { ours } else { ours.min(any) };
+    let read = body::read(&headers, body, &state, most).await;
     let parsed = read.map(|bytes| ChatRequest::read(&bytes));
     let who = match (known, &parsed) {
         (Some(who), _) => who,

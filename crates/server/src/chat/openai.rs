@@ -82,7 +82,7 @@ struct ModelEntry {
 
 async fn list(State(state): State<AppState>, headers: HeaderMap) -> Response {
     if let Err(failure) = who(&state, headers).await {
-        return refused(failure).await;
+        return refused(failure);
     }
     let data = models::names(&state).await.into_iter().map(|id| {
         let owned_by = id.split('/').next().unwrap_or_default().to_owned();
@@ -104,11 +104,11 @@ async fn completions(State(state): State<AppState>, request: Request) -> Respons
     let trace = trace(&parts.headers);
     let who = match who(&state, parts.headers.clone()).await {
         Ok(who) => who,
-        Err(failure) => return refused(failure).await,
+        Err(failure) => return refused(failure),
     };
-    let bytes = match body::json_of(&parts.headers, body, &state, state.config.chat.body_bytes).await {
+    let bytes = match body::read(&parts.headers, body, &state, state.config.chat.body_bytes).await {
         Ok(bytes) => bytes,
-        Err(failure) => return refused(failure).await,
+        Err(failure) => return refused(failure),
     };
     let request = match CompletionRequest::read(&bytes) {
         Ok(request) => request,
@@ -148,7 +148,7 @@ async fn completions(State(state): State<AppState>, request: Request) -> Respons
             };
             if stream { streamed(begun, told).await } else { whole(begun, told).await }
         }
-        Err(NotBegun::Failure(failure)) => refused(failure).await,
+        Err(NotBegun::Failure(failure)) => refused(failure),
         Err(NotBegun::Model(error)) => model_failed(&error),
     }
 }
@@ -347,7 +347,7 @@ fn model_failed(error: &ModelError) -> Response {
 }
 
 /// A refusal of ours in the form that these clients read.
-async fn refused(failure: Failure) -> Response {
+fn refused(failure: Failure) -> Response {
     let (text, param) = match &failure {
         Failure::Api(error) => {
             (error.message.clone(), error.problems.first().map(|problem| problem.path.clone()))

@@ -5,14 +5,11 @@ use std::sync::Arc;
 use serde_json::Value;
 use toolyard_agent::{
     model::ToolSpec,
-    shortlist::{Query, vectors::WordVectors},
+    shortlist::{Query, phrases_of, vectors::WordVectors},
     tools::{Offered, OwnTools, Place, ToolAbout, ToolView},
 };
 use toolyard_core::{CatalogView, Tool};
-use toolyard_protocol::{
-    chat::ClientTool,
-    tool::{ActivationPhrases, Category},
-};
+use toolyard_protocol::{chat::ClientTool, tool::Category};
 
 /// What a request asks for.
 #[derive(Debug, Clone, Default)]
@@ -105,19 +102,9 @@ fn offered(tool: &Tool) -> Offered {
         app: Some(app),
         icon: details.icon_url.clone(),
     };
-    let phrases = definition.extensions.activation_phrases.as_ref().map(phrases).unwrap_or_default();
-    Offered { spec: Arc::new(spec), place: Place::Here, about, phrases }
-}
-
-fn phrases(phrases: &ActivationPhrases) -> Vec<(String, Option<String>)> {
-    match phrases {
-        ActivationPhrases::Plain(list) => list.iter().map(|phrase| (phrase.clone(), None)).collect(),
-        ActivationPhrases::ByLanguage(map) => {
-            let all =
-                map.iter().flat_map(|(language, list)| list.iter().map(move |phrase| (phrase, language)));
-            all.map(|(phrase, language)| (phrase.clone(), Some(language.clone()))).collect()
-        }
-    }
+    let phrases = definition.extensions.activation_phrases.as_ref().map(phrases_of).unwrap_or_default();
+    let phrases = phrases.into_iter().map(|(text, language)| (text.to_owned(), language.map(str::to_owned)));
+    Offered { spec: Arc::new(spec), place: Place::Here, about, phrases: phrases.collect() }
 }
 
 /// A tool that the caller's own client runs.

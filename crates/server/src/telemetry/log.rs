@@ -91,9 +91,17 @@ impl Drop for LogGuard {
     }
 }
 
+/// What gets into the log. Never what the client library of some models says by itself: it writes down what vendors sent, and
+/// with it what users said.
+fn filter(config: &LogConfig) -> Result<EnvFilter, String> {
+    let wrong = |error: &dyn std::fmt::Display| format!("log.filter: {error}");
+    let asked = EnvFilter::try_new(&config.filter).map_err(|error| wrong(&error))?;
+    Ok(asked.add_directive("genai=off".parse().map_err(|error| wrong(&error))?))
+}
+
 /// Starts the log of this process.
 pub fn init_log(config: &LogConfig) -> Result<LogGuard, String> {
-    let filter = EnvFilter::try_new(&config.filter).map_err(|error| format!("log.filter: {error}"))?;
+    let filter = filter(config)?;
     let lines = Lines::default();
     let layer = tracing_subscriber::fmt::layer().with_writer(lines.clone());
     let registry = tracing_subscriber::registry().with(filter);
@@ -117,6 +125,16 @@ pub fn init_log(config: &LogConfig) -> Result<LogGuard, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_vendors_send_stays_out() {
+        for asked in ["info", "trace", "genai=trace"] {
+            let filter =
+                filter(&LogConfig { filter: asked.to_owned(), ..LogConfig::default() }).unwrap().to_string();
+            assert!(filter.contains("genai=off") && !filter.contains("genai=trace"), "{filter}");
+        }
+        assert!(filter(&LogConfig { filter: "a=b=c".to_owned(), ..LogConfig::default() }).is_err());
+    }
 
     #[test]
     fn lines_come_out_in_order_and_too_many_are_counted() {

@@ -136,6 +136,31 @@ struct Hit {
     snippet: String,
 }
 
+/// An answer of those who call its parts `url`, `title` and `content`.
+#[derive(Deserialize)]
+struct Results {
+    #[serde(default)]
+    results: Vec<Found>,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    url: Option<String>,
+    title: Option<String>,
+    content: Option<String>,
+}
+
+impl Results {
+    fn hits(self) -> Vec<Hit> {
+        let hits = self.results.into_iter().map(|found| Hit {
+            title: found.title.unwrap_or_default(),
+            url: found.url.unwrap_or_default(),
+            snippet: found.content.unwrap_or_default(),
+        });
+        hits.collect()
+    }
+}
+
 /// `web_search`, for models.
 pub fn described() -> Described {
     Described {

@@ -3,24 +3,10 @@
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{Method, Uri};
 use http_body_util::Full;
-use serde::Deserialize;
 use serde_json::json;
 use toolyard_net::HttpClient;
 
-use super::{Hit, SearchError, Secret, ask, request, secret_header};
-
-#[derive(Deserialize)]
-struct Answer {
-    #[serde(default)]
-    results: Vec<Found>,
-}
-
-#[derive(Deserialize)]
-struct Found {
-    url: Option<String>,
-    title: Option<String>,
-    content: Option<String>,
-}
+use super::{Hit, Results, SearchError, Secret, ask, request, secret_header};
 
 pub(super) async fn search(
     query: &str,
@@ -36,11 +22,5 @@ pub(super) async fn search(
         .header(AUTHORIZATION, secret_header(&format!("Bearer {}", key.expose()))?)
         .body(Full::from(body))
         .map_err(|_| SearchError::Settings)?;
-    let answer: Answer = ask(client, request).await?;
-    let hits = answer.results.into_iter().map(|result| Hit {
-        title: result.title.unwrap_or_default(),
-        url: result.url.unwrap_or_default(),
-        snippet: result.content.unwrap_or_default(),
-    });
-    Ok(hits.collect())
+    ask::<Results>(client, request).await.map(Results::hits)
 }

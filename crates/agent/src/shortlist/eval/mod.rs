@@ -13,8 +13,7 @@ pub use read::{EvalError, MAX_LINE_BYTES, MAX_QUESTIONS};
 pub use report::{KS, Report, Row};
 
 use super::{
-    DEFAULT_LIMIT, Query, ToolDocument, ToolIndex, document::phrases_of, parameters_of, pick,
-    vectors::WordVectors,
+    DEFAULT_LIMIT, Query, ToolDocument, ToolIndex, parameters_of, phrases_of, pick, vectors::WordVectors,
 };
 use read::{Question, Tool};
 
