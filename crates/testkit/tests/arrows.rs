@@ -32,6 +32,17 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("toolyard-app-sdk", &["toolyard-net", "toolyard-protocol"]),
+    (
+        "toolyard-client-sdk",
+        &[
+            "toolyard-mcp-client",
+            "toolyard-net",
+            "toolyard-protocol",
+            "toolyard-sandbox",
+            "toolyard-toolbox",
+            "toolyard-trust",
+        ],
+    ),
     ("toolyard-cli", &["toolyard-net", "toolyard-protocol", "toolyard-server"]),
     ("toolyard-testkit", &["toolyard-core", "toolyard-protocol"]),
     ("toolyard-todo", &["toolyard-app-sdk"]),

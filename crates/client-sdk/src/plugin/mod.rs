@@ -1,0 +1,153 @@
+//! A plugin: tools and hooks that come and go together.
+
+mod hooks;
+mod table;
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use toolyard_protocol::chat::ClientTool;
+
+pub use hooks::{HookError, Hooks, NoHooks};
+pub use table::OwnTools;
+
+use crate::tool::{Executor, Tool};
+
+/// Why a plugin or its tools were refused. Nothing of it is registered then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PluginError {
+    /// It has no name.
+    #[error("a plugin needs a name")]
+    NoName,
+    /// It has no version.
+    #[error("the plugin `{plugin}` needs a version")]
+    NoVersion {
+        /// The plugin.
+        plugin: String,
+    },
+    /// There is one of that name.
+    #[error("a plugin `{plugin}` is registered already; unuse it first")]
+    Duplicate {
+        /// The plugin.
+        plugin: String,
+    },
+    /// A tool cannot be offered to a model.
+    #[error("the plugin `{plugin}` cannot be used: {problem}")]
+    Tool {
+        /// The plugin.
+        plugin: String,
+        /// Which tool, and what is wrong with it.
+        problem: String,
+    },
+    /// An executor without a tool.
+    #[error("the plugin `{plugin}` has an executor for `{tool}`, but no tool of that name")]
+    NoTool {
+        /// The plugin.
+        plugin: String,
+        /// The name.
+        tool: String,
+    },
+    /// A tool that nobody would run.
+    #[error(
+        "the tool `{tool}` of the plugin `{plugin}` has no executor, and the plugin has no hook for calls"
+    )]
+    NoExecutor {
+        /// The plugin.
+        plugin: String,
+        /// The tool.
+        tool: String,
+    },
+    /// Two plugins want the same name.
+    #[error("the tool `{tool}` of the plugin `{plugin}` is a tool of the plugin `{other}` already")]
+    Conflict {
+        /// The plugin that came later.
+        plugin: String,
+        /// The one that was there.
+        other: String,
+        /// The tool.
+        tool: String,
+    },
+    /// The plugin said no itself.
+    #[error("the plugin `{plugin}` could not be registered: {why}")]
+    Refused {
+        /// The plugin.
+        plugin: String,
+        /// Its words.
+        why: String,
+    },
+    /// It is not registered (any more).
+    #[error("no plugin `{plugin}` is registered")]
+    Unknown {
+        /// The plugin.
+        plugin: String,
+    },
+}
+
+/// A plugin, before it is registered.
+pub struct Plugin {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) tools: Vec<ClientTool>,
+    pub(crate) executors: BTreeMap<String, Executor>,
+    pub(crate) hooks: Arc<dyn Hooks>,
+}
+
+impl Plugin {
+    /// Without anything yet.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            version: version.into(),
+            tools: Vec::new(),
+            executors: BTreeMap::new(),
+            hooks: Arc::new(NoHooks),
+        }
+    }
+
+    /// With a tool and its function.
+    #[must_use]
+    pub fn tool(mut self, tool: Tool) -> Self {
+        self.executors.insert(tool.name().to_owned(), tool.executor().clone());
+        self.tools.push(tool.definition().clone());
+        self
+    }
+
+    /// With a tool that a hook or a separate executor runs.
+    #[must_use]
+    pub fn definition(mut self, tool: ClientTool) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// With the function of a tool that is defined elsewhere.
+    #[must_use]
+    pub fn executor(mut self, tool: impl Into<String>, executor: Executor) -> Self {
+        self.executors.insert(tool.into(), executor);
+        self
+    }
+
+    /// With hooks, instead of those that it had.
+    #[must_use]
+    pub fn hooks(mut self, hooks: impl Hooks + 'static) -> Self {
+        self.hooks = Arc::new(hooks);
+        self
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its version.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+}
+
+impl fmt::Debug for Plugin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Plugin")
+            .field("name", &self.name)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}

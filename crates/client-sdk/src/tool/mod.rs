@@ -1,0 +1,157 @@
+//! A tool that runs in this program: what the model is told of it, and the function that answers.
+//!
+//! [`create_tool`] takes the schema from the function's argument type, [`create_dynamic_tool`] takes one written by hand.
+//! The server does not check arguments of client tools; [`create_tool`] does by reading them into the type.
+
+mod context;
+mod schema;
+
+use std::{fmt, fmt::Display, future::Future, sync::Arc};
+
+use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+use toolyard_protocol::chat::ClientTool;
+
+pub use context::{Progress, ToolContext};
+
+/// Why a call failed, in words that the model reads as `{"error": …}`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ToolError(pub String);
+
+impl ToolError {
+    /// In these words.
+    pub fn new(text: impl Display) -> Self {
+        Self(text.to_string())
+    }
+}
+
+/// The function of a tool, without its types.
+pub type Executor = Arc<
+    dyn Fn(Map<String, Value>, ToolContext) -> BoxFuture<'static, Result<Value, ToolError>> + Send + Sync,
+>;
+
+/// A tool that is ready to be registered. Cheap to clone.
+#[derive(Clone)]
+pub struct Tool {
+    definition: Arc<ClientTool>,
+    executor: Executor,
+}
+
+impl Tool {
+    /// From its parts.
+    pub fn new(definition: ClientTool, executor: Executor) -> Self {
+        Self { definition: Arc::new(definition), executor }
+    }
+
+    /// What the model calls it.
+    pub fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    /// What the model is told of it.
+    pub fn definition(&self) -> &ClientTool {
+        &self.definition
+    }
+
+    /// The function.
+    pub fn executor(&self) -> &Executor {
+        &self.executor
+    }
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tool").field("name", &self.name()).finish_non_exhaustive()
+    }
+}
+
+/// A tool whose arguments are a type. The type's schema is what the model is told; doc comments on its fields become the
+/// descriptions. Arguments that do not fit are answered with the place that is wrong; the function does not see them.
+///
+/// ```
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+/// use toolyard_client_sdk::{ToolContext, create_tool};
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Greeting {
+///     /// Whom to greet.
+///     name: String,
+/// }
+///
+/// let tool = create_tool("greet", "Greets somebody.", |args: Greeting, _cx: ToolContext| async move {
+///     if args.name.is_empty() { Err("nobody is there") } else { Ok(format!("Hello, {}!", args.name)) }
+/// });
+/// assert_eq!(tool.definition().parameters["required"][0], "name");
+/// ```
+pub fn create_tool<A, F, Fut, R, E>(
+    name: impl Into<String>,
+    description: impl Into<String>,
+    function: F,
+) -> Tool
+where
+    A: DeserializeOwned + JsonSchema + Send + 'static,
+    F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<R, E>> + Send + 'static,
+    R: Serialize,
+    E: Display,
+{
+    let executor: Executor = Arc::new(move |arguments, cx| match read_arguments(arguments) {
+        Ok(arguments) => {
+            let answer = function(arguments, cx);
+            Box::pin(async move { outcome(answer.await) })
+        }
+        Err(error) => Box::pin(std::future::ready(Err(error))),
+    });
+    let parameters = schema::of_arguments::<A>();
+    Tool::new(ClientTool { name: name.into(), description: description.into(), parameters }, executor)
+}
+
+/// A tool with a schema written by hand; the function gets the arguments as they came.
+///
+/// ```
+/// use serde_json::{Map, Value, json};
+/// use toolyard_client_sdk::{ToolContext, create_dynamic_tool};
+///
+/// let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
+/// let tool = create_dynamic_tool("twice", "Doubles a number.", schema, |args: Map<String, Value>, _cx: ToolContext| async move {
+///     let n = args.get("n").and_then(Value::as_i64).ok_or("`n` is missing")?;
+///     Ok::<_, &str>(2 * n)
+/// });
+/// assert_eq!(tool.name(), "twice");
+/// ```
+pub fn create_dynamic_tool<F, Fut, R, E>(
+    name: impl Into<String>,
+    description: impl Into<String>,
+    parameters: Value,
+    function: F,
+) -> Tool
+where
+    F: Fn(Map<String, Value>, ToolContext) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<R, E>> + Send + 'static,
+    R: Serialize,
+    E: Display,
+{
+    let executor: Executor = Arc::new(move |arguments, cx| {
+        let answer = function(arguments, cx);
+        Box::pin(async move { outcome(answer.await) })
+    });
+    Tool::new(ClientTool { name: name.into(), description: description.into(), parameters }, executor)
+}
+
+fn outcome<R: Serialize, E: Display>(answer: Result<R, E>) -> Result<Value, ToolError> {
+    let answer = answer.map_err(ToolError::new)?;
+    serde_json::to_value(answer).map_err(|error| ToolError(format!("the result is no JSON: {error}")))
+}
+
+fn read_arguments<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, ToolError> {
+    serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
+        let path = error.path().to_string();
+        let problem = error.into_inner();
+        // The root is written as a dot; there the message alone says it: "missing field `name`".
+        ToolError(if path == "." { problem.to_string() } else { format!("{path}: {problem}") })
+    })
+}
