@@ -16,9 +16,8 @@ test: ## Runs every test, installing what it needs
 	cargo build --locked --workspace --all-targets
 	@scripts/test.sh
 
-test-local: ## Measures the demonstration model on evals/tools; takes minutes
-	@scripts/demo-model.sh fetch
-	cargo test --locked -p toolyard-agent --test llama evaluation -- --include-ignored --nocapture
+test-local: ## Tests models in this process, which builds llama.cpp, and measures the demonstration model; takes half an hour
+	@scripts/test-local.sh
 
 lint: ## Format, clippy, docs, dependencies, arrows
 	cargo fmt --all --check

@@ -14,6 +14,8 @@
 #![warn(missing_docs)]
 
 pub mod event;
+#[cfg(feature = "local")]
+pub mod local;
 pub mod message;
 pub mod model;
 pub mod prompted;

@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     io::BufRead,
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -14,8 +15,8 @@ use tokio::{sync::Mutex, time::Instant};
 use tokio_util::task::TaskTracker;
 use toolyard_agent::{
     model::{
-        Calling, Endpoint, Environment, Model, ModelError, ModelName, ModelSettings, ModelTrouble, Models,
-        look::Listing,
+        Calling, Endpoint, Environment, FileModel, Model, ModelError, ModelName, ModelSettings, ModelTrouble,
+        Models, look::Listing,
     },
     prompted::PromptedModel,
     small::{
@@ -31,13 +32,22 @@ pub use crate::rest::models::{
     ModelOverview, OverviewCalling, OverviewFile, OverviewMissing, OverviewModel, OverviewOrigin,
 };
 use crate::{
-    config::{CallingConfig, Config},
+    config::{CallingConfig, Config, ModelConfig},
     serve::{StartError, World},
     state::AppState,
 };
 
 /// How long a server on this machine may take to say what it has.
 const LOOK: Duration = Duration::from_millis(500);
+
+/// Smaller files are taken for small models, in bytes.
+const SMALL_FILE: u64 = 400 * 1024 * 1024;
+/// Tokens of a conversation with its answer, for files.
+const CONTEXT: u32 = 8_192;
+/// Most of them.
+const MAX_CONTEXT: u32 = 1 << 20;
+/// Most threads for a file.
+const MAX_THREADS: u32 = 256;
 
 /// The models of this server, looked for now and then.
 pub struct ModelBook {
@@ -55,12 +65,18 @@ impl ModelBook {
     /// The models of a configuration. Nothing is asked yet.
     pub fn new(config: &Config, world: &World) -> Result<Self, StartError> {
         let settings = settings(config, &world.environment)?;
-        let small = small(&settings, &world.ids)?;
+        let mut small = small(&settings, &world.ids)?;
         let variables = world.environment.clone();
         let environment = Environment::new(move |name| variables(name));
+        let files: Vec<_> = settings.files.iter().map(|file| file.name.clone()).collect();
         let models = Models::new(settings, environment, world.ids.clone());
+        let models = models.map_err(|error| StartError::Config(error.text))?;
+        small.extend(files.into_iter().filter_map(|place| {
+            let scorer = models.small(&place)?;
+            Some((place.clone(), SmallModel::new(scorer, place, world.ids.clone())))
+        }));
         Ok(Self {
-            models: models.map_err(|error| StartError::Config(error.text))?,
+            models,
             again: Duration::from_secs(config.model_search.again_s),
             looked: Mutex::new(None),
             ever: AtomicBool::new(false),
@@ -175,9 +191,17 @@ fn settings(
     environment: &toolyard_sources::upstream::Environment,
 ) -> Result<ModelSettings, StartError> {
     let wrong = |place: &str, why: &dyn std::fmt::Display| StartError::Config(format!("{place}: {why}"));
-    let mut endpoints = Vec::new();
+    let (mut endpoints, mut files) = (Vec::new(), Vec::new());
     for (name, model) in &config.models {
         let place = format!("models.{name}");
+        let url = match (&model.url, &model.file) {
+            (Some(url), None) => url,
+            (None, Some(path)) => {
+                files.push(file(name, path, model).map_err(|why| wrong(&place, &why))?);
+                continue;
+            }
+            _ => return Err(wrong(&place, &"give it a url or a file, one of the two")),
+        };
         let key = match &model.key_env {
             None => None,
             Some(variable) => {
@@ -189,7 +213,7 @@ fn settings(
         };
         endpoints.push(Endpoint {
             name: name.clone(),
-            url: model.url.parse().map_err(|error| wrong(&format!("{place}.url"), &error))?,
+            url: url.parse().map_err(|error| wrong(&format!("{place}.url"), &error))?,
             key,
             calling: model.calling.map(|calling| match calling {
                 CallingConfig::Native => Calling::Native,
@@ -202,6 +226,7 @@ fn settings(
     let mut settings = ModelSettings {
         default: default.map_err(|error| wrong("chat.model", &error))?,
         endpoints,
+        files,
         folder: config.model_search.folder.clone(),
         ..ModelSettings::default()
     };
@@ -209,6 +234,33 @@ fn settings(
         settings.servers.clear();
     }
     Ok(settings)
+}
+
+/// A model in this process.
+fn file(name: &str, path: &Path, model: &ModelConfig) -> Result<FileModel, String> {
+    if model.key_env.is_some() {
+        return Err("a file needs no key_env".to_owned());
+    }
+    let calling = match model.calling {
+        Some(CallingConfig::Native) => {
+            return Err("calling: a file calls by text or is small: `prompted` or `small`".to_owned());
+        }
+        Some(CallingConfig::Prompted) => Calling::Prompted,
+        Some(CallingConfig::Small) => Calling::Small,
+        None => {
+            let size = path
+                .metadata()
+                .map_err(|error| format!("file: {} cannot be read: {error}", path.display()))?;
+            if size.len() < SMALL_FILE { Calling::Small } else { Calling::Prompted }
+        }
+    };
+    let (threads, context) = (model.threads.unwrap_or(1), model.context.unwrap_or(CONTEXT));
+    for (what, value, most) in [("threads", threads, MAX_THREADS), ("context", context, MAX_CONTEXT)] {
+        if !(1..=most).contains(&value) {
+            return Err(format!("{what}: expected 1 to {most}"));
+        }
+    }
+    Ok(FileModel { name: name.to_owned(), path: path.to_owned(), calling, threads, context })
 }
 
 /// The model for a chat.

@@ -66,6 +66,8 @@ pub enum Origin {
     Configured,
     /// An endpoint of the configuration has it.
     Endpoint(String),
+    /// A file of the configuration has it.
+    File(String),
     /// This variable holds a key for its vendor; the vendor has more models.
     Key(String),
     /// This server on this machine has it.

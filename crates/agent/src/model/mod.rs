@@ -7,12 +7,14 @@
 //! | how a model is named | [`ModelName`] |
 //! | servers that speak as OpenAI does: OpenAI, Ollama, llama-server, vLLM, OpenRouter | `compat` |
 //! | Anthropic and Gemini, in their own protocols | `vendor`, on the crate `genai` |
+//! | files, in this process | `files`, `local` |
 //! | what a vendor does not take of a tool | [`limits`] |
 //! | asking again, and when not | `retry` |
 //! | errors in words that help | `trouble` |
 
 mod calls;
 mod compat;
+mod files;
 pub(crate) mod ids;
 pub mod limits;
 pub mod look;
@@ -35,7 +37,7 @@ use crate::message::{Call, Message};
 
 pub use name::{InvalidModelName, ModelName};
 pub use registry::Models;
-pub use settings::{Bounds, Endpoint, Environment, LocalServer, ModelSettings, ServerKind};
+pub use settings::{Bounds, Endpoint, Environment, FileModel, LocalServer, ModelSettings, ServerKind};
 
 /// Something that answers. Asking does not block; dropping the stream ends the answer.
 #[async_trait]
@@ -83,10 +85,21 @@ pub struct ModelRequest {
     pub tools: Vec<Arc<ToolSpec>>,
     /// Whether it may, must or must not call.
     pub choice: ToolChoice,
+    /// Where the system text asks for calls by text: whom, for models that can be held to it. Others pass it over.
+    pub by_text: ByText,
     /// Most tokens of the answer.
     pub max_tokens: Option<u32>,
     /// Between 0 and 2.
     pub temperature: Option<f64>,
+}
+
+/// Calls by text, as the system text asks for them: `<tool>{"name":…,"arguments":…}</tool>`.
+#[derive(Debug, Clone, Default)]
+pub struct ByText {
+    /// What may be called.
+    pub tools: Vec<Arc<ToolSpec>>,
+    /// Whether something must be.
+    pub required: bool,
 }
 
 /// Whether a model may call tools.

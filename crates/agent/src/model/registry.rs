@@ -12,8 +12,9 @@ use toolyard_protocol::secret::Secret;
 use url::Url;
 
 use super::{
-    Calling, Environment, Model, ModelError, ModelInfo, ModelName, ModelSettings, ModelTrouble,
+    Calling, Environment, FileModel, Model, ModelError, ModelInfo, ModelName, ModelSettings, ModelTrouble,
     compat::CompatModel,
+    files::FileModels,
     limits::Family,
     look::{self, Found, Listing, Origin},
     name::is_place,
@@ -22,6 +23,7 @@ use super::{
     vendor::{Kind, VendorModel},
     web,
 };
+use crate::small::Scorer;
 
 /// All models. Cheap to ask; what was found is kept until somebody looks again.
 pub struct Models {
@@ -30,6 +32,7 @@ pub struct Models {
     ids: Arc<dyn Ids>,
     client: Client,
     genai: genai::Client,
+    files: FileModels,
     found: Mutex<Arc<Found>>,
 }
 
@@ -55,25 +58,30 @@ impl Models {
         environment: Environment,
         ids: Arc<dyn Ids>,
     ) -> Result<Self, ModelError> {
-        for (at, endpoint) in settings.endpoints.iter().enumerate() {
-            let name = &endpoint.name;
+        let names = settings.endpoints.iter().map(|endpoint| &endpoint.name);
+        let names: Vec<_> = names.chain(settings.files.iter().map(|file| &file.name)).collect();
+        for (at, name) in names.iter().enumerate() {
             if !is_place(name) {
                 return Err(unknown(format!(
                     "An endpoint cannot be named {name:?}: 1 to 32 of a-z, 0-9, _ and -."
                 )));
             }
-            if settings.endpoints[..at].iter().any(|other| other.name == *name) {
+            if names[..at].contains(name) {
                 return Err(unknown(format!("There are two endpoints named {name}; rename one.")));
             }
         }
         let client = web::client(&settings.bounds)?;
         let genai = genai::Client::builder().with_reqwest(client.clone()).build();
         let genai = genai.map_err(|error| unknown(format!("No models can be asked: {error}")))?;
-        Ok(Self { settings, environment, ids, client, genai, found: Mutex::default() })
+        let files = FileModels::new(&settings.files, &ids)?;
+        Ok(Self { settings, environment, ids, client, genai, files, found: Mutex::default() })
     }
 
     /// The model of that name. Whether it really is there shows when it is asked.
     pub fn get(&self, name: &ModelName) -> Result<Arc<dyn Model>, ModelError> {
+        if let Some(file) = self.files.get(name) {
+            return Ok(file.model);
+        }
         let place = self.place(name)?;
         let calling = self.calling(name, place.calling);
         let info = ModelInfo { id: name.to_string(), calling };
@@ -89,6 +97,17 @@ impl Models {
                 Arc::new(VendorModel { info, model, kind, whom, client: self.genai.clone(), bounds, ids })
             }
         })
+    }
+
+    /// What a small model needs, for the file at that place, where it is said to be small.
+    pub fn small(&self, place: &str) -> Option<Arc<dyn Scorer>> {
+        let file = self.settings.files.iter().find(|file| file.name == place)?;
+        let name = file.whole_name().filter(|_| file.calling == Calling::Small)?;
+        self.files.get(&name).map(|file| file.scorer)
+    }
+
+    fn file(&self, name: &ModelName) -> Option<&FileModel> {
+        self.settings.files.iter().find(|file| file.name == name.place())
     }
 
     /// Whose limits hold for a model's tools; None for a place that is not known.
@@ -119,8 +138,15 @@ impl Models {
         let found = self.found();
         let mut listing = Listing { files: found.files.clone(), ..Listing::default() };
         if let Some(name) = &self.settings.default {
-            let calling = self.calling(name, self.place(name).ok().and_then(|place| place.calling));
+            let said = self.file(name).map(|file| file.calling);
+            let said = said.or_else(|| self.place(name).ok().and_then(|place| place.calling));
+            let calling = self.calling(name, said);
             listing.add(name.clone(), calling, Origin::Configured);
+        }
+        for file in &self.settings.files {
+            if let Some(name) = file.whole_name() {
+                listing.add(name, file.calling, Origin::File(file.name.clone()));
+            }
         }
         self.list_endpoints(&found, &mut listing);
         self.list_vendors(&mut listing);

@@ -14,6 +14,8 @@ pub struct ModelSettings {
     pub default: Option<ModelName>,
     /// Endpoints by name. One that is named like a vendor takes that vendor's place and speaks its protocol.
     pub endpoints: Vec<Endpoint>,
+    /// Files that become models in this process.
+    pub files: Vec<FileModel>,
     /// Servers to look for on this machine.
     pub servers: Vec<LocalServer>,
     /// A folder with GGUF files, to be listed.
@@ -28,6 +30,7 @@ impl Default for ModelSettings {
         Self {
             default: None,
             endpoints: Vec::new(),
+            files: Vec::new(),
             servers: LocalServer::well_known(),
             folder: None,
             bounds,
@@ -46,6 +49,29 @@ pub struct Endpoint {
     pub key: Option<Secret>,
     /// How its models call tools; asked from the server where it can tell, else natively.
     pub calling: Option<Calling>,
+}
+
+/// A file that becomes a model in this process; with the cargo feature `local` only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileModel {
+    /// The place in model names: `smol` in `smol/SmolLM2`.
+    pub name: String,
+    /// The GGUF file.
+    pub path: PathBuf,
+    /// By text, or as a small model.
+    pub calling: Calling,
+    /// Threads that work on an answer.
+    pub threads: u32,
+    /// Most tokens of a conversation with its answer.
+    pub context: u32,
+}
+
+impl FileModel {
+    /// The whole name of the model: the place and the file's name.
+    pub(super) fn whole_name(&self) -> Option<ModelName> {
+        let stem = self.path.file_stem()?.to_str()?;
+        ModelName::new(&self.name, stem).ok()
+    }
 }
 
 /// A server that may run on this machine.

@@ -23,7 +23,8 @@ use toolyard_core::ports::Ids;
 
 use self::parse::{Event, Parser, Tools};
 use crate::model::{
-    Calling, End, Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, Stop, ToolChoice,
+    ByText, Calling, End, Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, Stop,
+    ToolChoice,
 };
 
 /// A model that knows no tools, made to call them by text.
@@ -68,11 +69,16 @@ impl Model for PromptedModel {
 
 /// The same request for a model without tools.
 fn plain(request: ModelRequest) -> ModelRequest {
+    let by_text = match request.choice {
+        ToolChoice::None => ByText::default(),
+        choice => ByText { tools: request.tools.clone(), required: choice == ToolChoice::Required },
+    };
     ModelRequest {
         system: prompt::system(request.system, &request.tools, request.choice),
         messages: history::plain(request.messages),
         tools: Vec::new(),
         choice: ToolChoice::Auto,
+        by_text,
         max_tokens: request.max_tokens,
         temperature: request.temperature,
     }

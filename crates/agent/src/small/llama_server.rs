@@ -12,13 +12,11 @@ use serde_json::{Value, json};
 use toolyard_protocol::secret::Secret;
 use url::Url;
 
-use super::{Completion, Scorer};
+use super::{Completion, MAX_CONTINUATION, Scorer};
 use crate::model::{Bounds, ModelError, ModelTrouble, Usage, trouble::Whom, web};
 
 /// Longest answer in bytes.
 const MAX_ANSWER: usize = 1024 * 1024;
-/// Most tokens of a continuation that count.
-pub const MAX_CONTINUATION: usize = 64;
 /// What a token that cannot come at all counts.
 const NEVER: f64 = -100.0;
 /// Where the model begins another turn.

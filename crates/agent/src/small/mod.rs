@@ -47,6 +47,8 @@ use crate::{
 
 /// Most tools to choose from. Where there are more, those are left that fit the user's words best.
 pub const MAX_TOOLS: usize = 8;
+/// Most tokens of a continuation that count.
+pub const MAX_CONTINUATION: usize = 64;
 /// Most tokens of arguments.
 pub const MAX_ARGUMENT_TOKENS: u32 = 192;
 /// Most tokens of a reply, where the request does not say less.

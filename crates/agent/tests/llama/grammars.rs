@@ -1,69 +1,13 @@
-//! llama.cpp takes the grammars that we make, and its model keeps to them.
+//! Grammars and scores, over HTTP.
 
-use serde_json::{Value, json};
-use toolyard_agent::small::{
-    Scorer as _,
-    grammar::{any, arguments, copied},
-};
-use toolyard_core::schema::Schema;
-
-use crate::support::scorer;
-
-fn schemas() -> Vec<Value> {
-    let of = |schema: Value| json!({ "type": "object", "properties": { "x": schema }, "required": ["x"] });
-    vec![
-        json!({}),
-        of(json!({ "type": "string", "maxLength": 12 })),
-        of(json!({ "type": "string", "minLength": 900, "maxLength": 1_000 })),
-        of(json!({ "type": "integer", "minimum": -17, "maximum": 12_345 })),
-        of(json!({ "type": "number", "exclusiveMinimum": 0.25, "maximum": 9 })),
-        of(json!({ "enum": ["é\\\"<|im_end|>", 1, null, { "a": [true] }, "\u{7f}\u{1}"] })),
-        of(json!({ "type": "array", "items": { "type": "boolean" }, "minItems": 2, "maxItems": 3 })),
-        of(
-            json!({ "prefixItems": [{ "type": "null" }, { "type": "integer", "maximum": 9, "minimum": 0 }], "minItems": 2 }),
-        ),
-        of(json!({ "type": "string", "format": "date-time" })),
-        of(
-            json!({ "anyOf": [{ "type": "null" }, { "type": "object", "properties": { "y": { "const": 1 } } }] }),
-        ),
-        of(json!({ "type": "object", "additionalProperties": { "type": "boolean" }, "maxProperties": 2 })),
-        json!({ "properties": { "a": { "type": "boolean" }, "b\"\n": { "type": "null" }, "next": { "$ref": "#" } } }),
-    ]
-}
+use crate::{asking::grammars, support::scorer};
 
 #[tokio::test]
 async fn the_server_takes_every_grammar_and_the_model_keeps_to_it() {
-    let scorer = scorer();
-    let prompt = "<|im_start|>user\nWrite JSON.<|im_end|>\n<|im_start|>assistant\n";
-    for schema in schemas() {
-        let compiled = Schema::compile(&schema, "schema").unwrap();
-        // Copied strings are as long as the words are, so those need not fit.
-        let grammars =
-            [(arguments(&schema), true), (copied(&schema, "say \"hello\\world\", please: ."), false)];
-        for (grammar, exact) in grammars {
-            assert!(grammar.is_of_schema(), "{schema}");
-            let written = scorer.complete(prompt, Some(grammar.text()), 16).await.unwrap();
-            // A text that was cut is none; that the grammar was taken is enough then.
-            if written.whole {
-                let value: Value = serde_json::from_str(&written.text).unwrap();
-                assert!(!exact || compiled.errors(&value).is_empty(), "{} for {schema}", written.text);
-            }
-        }
-    }
-    let written = scorer.complete(prompt, Some(any().text()), 24).await.unwrap();
-    assert!(written.text.starts_with('{'), "{written:?}");
+    grammars::every_grammar_is_taken_and_kept_to(&*scorer()).await;
 }
 
 #[tokio::test]
 async fn a_likely_continuation_scores_higher() {
-    let scores = scorer()
-        .score("The capital of France is", &[" Paris".to_owned(), " banana".to_owned()])
-        .await
-        .unwrap();
-    assert!(scores[0] > -2.0 && scores[1] < scores[0] - 5.0, "{scores:?}");
-    // Only the first tokens of a long one count.
-    let long = [("many words ".repeat(40)), ("many words ".repeat(50)), String::new()];
-    let scores = scorer().score("Here are", &long).await.unwrap();
-    assert!((scores[0] - scores[1]).abs() < 1e-3 && scores[0] < 0.0, "{scores:?}");
-    assert_eq!(scores[2], 0.0);
+    grammars::a_likely_continuation_scores_higher(&*scorer()).await;
 }

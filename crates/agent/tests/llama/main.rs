@@ -7,6 +7,8 @@
     reason = "a test fails where something is not as it should be"
 )]
 
+#[path = "../asking/mod.rs"]
+mod asking;
 mod calling;
 mod evaluation;
 mod grammars;

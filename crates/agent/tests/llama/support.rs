@@ -1,4 +1,4 @@
-//! The server, started once for a test binary, and what the tests ask it.
+//! The server, started once for a test binary.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -8,14 +8,8 @@ use std::{
     time::Duration,
 };
 
-use futures_util::StreamExt as _;
-use serde_json::json;
 use toolyard_agent::{
-    message::{Assistant, Call, Message, ToolAnswer},
-    model::{
-        Bounds, Calling, End, Endpoint, Environment, Model, ModelEvent, ModelRequest, ModelSettings, Models,
-        ToolSpec,
-    },
+    model::{Bounds, Calling, Endpoint, Environment, Model, ModelSettings, Models},
     prompted::check::CountingIds,
     small::llama_server::LlamaServer,
 };
@@ -75,64 +69,4 @@ pub(crate) fn chat() -> Arc<dyn Model> {
         ModelSettings { endpoints: vec![endpoint], servers: Vec::new(), bounds, ..ModelSettings::default() };
     let models = Models::new(settings, Environment::empty(), Arc::new(CountingIds::default())).unwrap();
     models.get(&"demo/smollm2".parse().unwrap()).unwrap()
-}
-
-pub(crate) fn tools() -> Vec<Arc<ToolSpec>> {
-    let tool = |name: &str, description: &str, argument: &str| {
-        let schema = json!({ "type": "object", "properties": { argument: { "type": "string" } }, "required": [argument] });
-        Arc::new(ToolSpec { name: name.to_owned(), description: description.to_owned(), schema })
-    };
-    vec![
-        tool("calculator", "Works out a calculation.", "expression"),
-        tool("current_time", "Tells the date and the time in a city.", "city"),
-    ]
-}
-
-/// A conversation in which the tool was called before: a model this small needs to see it.
-pub(crate) fn history() -> Vec<Message> {
-    let mut messages = Vec::new();
-    for (at, (question, expression, answer)) in [
-        ("What is 3 + 4?", "3 + 4", "7"),
-        ("What is 20 - 5?", "20 - 5", "15"),
-        ("What is 6 * 6?", "6 * 6", "36"),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let arguments = serde_json::value::to_raw_value(&json!({ "expression": expression })).unwrap();
-        let (id, name) = (format!("call_{at}"), "calculator".to_owned());
-        let call = Call { id: id.clone(), name: name.clone(), arguments };
-        messages.extend([
-            Message::user(question),
-            Message::Assistant(Assistant { calls: vec![call], ..Assistant::default() }),
-            Message::Tools(vec![ToolAnswer { id, name, text: answer.to_owned(), is_error: false }]),
-            Message::Assistant(Assistant { text: format!("It is {answer}."), ..Assistant::default() }),
-        ]);
-    }
-    messages
-}
-
-/// What a model answered.
-#[derive(Debug, Default)]
-pub(crate) struct Answer {
-    pub(crate) text: String,
-    pub(crate) calls: Vec<Call>,
-    pub(crate) end: Option<End>,
-}
-
-pub(crate) async fn ask(model: &dyn Model, request: ModelRequest) -> Answer {
-    let mut stream = model.ask(request).await.unwrap();
-    let mut answer = Answer::default();
-    while let Some(event) = stream.next().await {
-        match event.unwrap() {
-            ModelEvent::Text(text) => answer.text.push_str(&text),
-            ModelEvent::Call(call) => answer.calls.push(call),
-            ModelEvent::End(end) => answer.end = Some(end),
-            event => assert!(
-                matches!(event, ModelEvent::CallBegins { .. } | ModelEvent::CallText { .. }),
-                "{event:?}"
-            ),
-        }
-    }
-    answer
 }

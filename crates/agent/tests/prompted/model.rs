@@ -55,6 +55,7 @@ fn request(choice: ToolChoice) -> ModelRequest {
         choice,
         max_tokens: Some(99),
         temperature: Some(0.5),
+        ..ModelRequest::default()
     }
 }
 

@@ -77,6 +77,7 @@ fn row(model: &OverviewModel, default: Option<&str>) -> [String; 3] {
     let origin = model.origin.as_ref().map(|origin| match origin {
         OverviewOrigin::Configured => "chat.model names it".to_owned(),
         OverviewOrigin::Endpoint(name) => format!("the endpoint {name}"),
+        OverviewOrigin::File(name) => format!("the file of models.{name}"),
         OverviewOrigin::Key(variable) => format!("{variable} is set"),
         OverviewOrigin::Server(at) => at.clone(),
     });

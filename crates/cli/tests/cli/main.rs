@@ -10,6 +10,7 @@ mod eval;
 mod fixture;
 mod glasses;
 mod import;
+mod local_model;
 mod mcp;
 mod migrate;
 mod models;

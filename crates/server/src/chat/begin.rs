@@ -129,6 +129,7 @@ pub(super) async fn begin(state: &AppState, who: ActingFor, asked: Asked) -> Res
         choice: asked.choice,
         max_tokens: asked.max_tokens,
         temperature: asked.temperature,
+        ..ModelRequest::default()
     };
     let (events_to, events) = mpsc::channel(EVENT_QUEUE);
     let cancel = state.lifecycle.stopping.child_token();

@@ -115,20 +115,32 @@ pub enum CallingConfig {
     Native,
     /// By text, as the system prompt asks them to.
     Prompted,
-    /// One tool or none, chosen for them: for models of a few hundred million parameters behind llama.cpp's server.
+    /// One tool or none, chosen for them: for models of a few hundred million parameters, in a file or behind llama.cpp's server.
     Small,
 }
 
-/// A place with models that speaks as OpenAI does: `[models.local]` makes `local/<model>`.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+/// A place with models: `[models.local]` makes `local/<model>`. Either a `url` that speaks as OpenAI does, or a `file` that is
+/// run in this process.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelConfig {
     /// Up to and including the version: `http://127.0.0.1:8080/v1`.
-    pub url: String,
+    #[serde(default)]
+    pub url: Option<String>,
+    /// A GGUF file. Only a server that was built with the feature `local` can run it.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+    /// Threads for a file; 1 where it is missing. More of them than free cores make it slower, not faster.
+    #[serde(default)]
+    pub threads: Option<u32>,
+    /// Tokens of a conversation with its answer, for a file; 8192 where it is missing, and never more than the model was trained on.
+    #[serde(default)]
+    pub context: Option<u32>,
     /// The environment variable that holds the key.
     #[serde(default)]
     pub key_env: Option<String>,
-    /// How its models call tools. Where it is missing, the server is asked, and else it is the protocol's own way.
+    /// How its models call tools. Where it is missing, the server is asked, and else it is the protocol's own way; files below
+    /// 400 MB are taken for small, others call by text.
     #[serde(default)]
     pub calling: Option<CallingConfig>,
 }

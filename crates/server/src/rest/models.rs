@@ -63,6 +63,8 @@ pub enum OverviewOrigin {
     Configured,
     /// This endpoint of the configuration has it.
     Endpoint(String),
+    /// The file of this model of the configuration has it.
+    File(String),
     /// This environment variable holds a key for its vendor.
     Key(String),
     /// This server on the machine has it.
@@ -100,6 +102,7 @@ impl ModelOverview {
             origin: Some(match model.origin {
                 Origin::Configured => OverviewOrigin::Configured,
                 Origin::Endpoint(name) => OverviewOrigin::Endpoint(name),
+                Origin::File(name) => OverviewOrigin::File(name),
                 Origin::Key(variable) => OverviewOrigin::Key(variable),
                 Origin::Server(at) => OverviewOrigin::Server(at),
             }),

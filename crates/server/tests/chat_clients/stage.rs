@@ -138,7 +138,8 @@ fn config(folder: &tempfile::TempDir, model: &ScriptedModel, access: Access) -> 
     config.server.listen = ([127, 0, 0, 1], 0).into();
     config.server.drain_ms = 2_000;
     config.store.path = folder.path().join("toolyard.db");
-    let place = |url: String| ModelConfig { url, key_env: None, calling: Some(CallingConfig::Native) };
+    let native = ModelConfig { calling: Some(CallingConfig::Native), ..ModelConfig::default() };
+    let place = |url: String| ModelConfig { url: Some(url), ..native.clone() };
     config.models.insert("local".to_owned(), place(format!("{}/v1", model.url())));
     // A port that nobody listens on.
     config.models.insert("gone".to_owned(), place("http://127.0.0.1:1/v1".to_owned()));

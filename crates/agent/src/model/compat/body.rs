@@ -162,6 +162,7 @@ mod tests {
             choice: ToolChoice::Required,
             max_tokens: Some(9),
             temperature: Some(0.5),
+            ..ModelRequest::default()
         };
         let sent = body("local/m", "m", Family::Compatible, &request);
         let safe = sent["messages"][2]["tool_calls"][0]["id"].as_str().unwrap().to_owned();

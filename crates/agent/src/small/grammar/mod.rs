@@ -6,6 +6,8 @@
 //! `multipleOf`, `not`, `if`, `contains`, `dependentRequired`) are beyond a grammar, so arguments are checked afterwards
 //! all the same.
 //!
+//! [`calls`] puts several of them together: for models that may also talk, and are held to it where a call begins.
+//!
 //! | look for | in |
 //! | --- | --- |
 //! | which alternatives a schema has: `$ref`, `allOf`, `anyOf`, `oneOf` | `branches` |
@@ -22,9 +24,12 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use self::{rules::Rules, shape::Shaper};
+use crate::model::ToolSpec;
 
 /// Most characters of a string, where its schema does not ask for more.
 pub const MAX_STRING: usize = 120;
@@ -52,6 +57,11 @@ pub const MAX_GRAMMAR: usize = 32 * 1024;
 pub const MAX_WORDS: usize = 48;
 /// Largest whole number, with its sign either way: 15 digits are exact everywhere.
 pub const MAX_WHOLE: u64 = 999_999_999_999_999;
+
+/// Most bytes of a grammar for calls of several tools.
+pub const MAX_CALLS: usize = 128 * 1024;
+/// Most calls that follow each other.
+pub const MAX_CALLS_AT_ONCE: usize = 4;
 
 /// A grammar for the arguments of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,15 +103,53 @@ pub fn copied(schema: &Value, text: &str) -> Grammar {
 }
 
 fn made(schema: &Value, text: &str) -> Grammar {
-    match Shaper::new(schema, text).and_then(Shaper::arguments) {
+    named(schema, text, "")
+}
+
+fn named(schema: &Value, text: &str, prefix: &str) -> Grammar {
+    match Shaper::new(schema, text, prefix).and_then(Shaper::arguments) {
         Ok(text) => Grammar { text, of_schema: true },
-        Err(Unfit::Impossible | Unfit::TooMuch) => any(),
+        Err(Unfit::Impossible | Unfit::TooMuch) => any_named(prefix),
     }
+}
+
+/// The grammar for one or more calls by text, each as `<tool>{"name":…,"arguments":…}</tool>`: the name first, one of these,
+/// then arguments that fit its schema. None without tools. Where the schemas together take more than [`MAX_CALLS`] bytes,
+/// the later tools get any JSON object.
+pub fn calls(tools: &[Arc<ToolSpec>]) -> Option<Grammar> {
+    let mut rules = String::new();
+    let mut of_schema = true;
+    let mut each = Vec::with_capacity(tools.len());
+    for (at, tool) in tools.iter().enumerate() {
+        let prefix = format!("t{at}-");
+        let mut made = named(&tool.schema, "", &prefix);
+        if rules.len() + made.text.len() > MAX_CALLS {
+            made = any_named(&prefix);
+        }
+        of_schema &= made.of_schema;
+        let begin = format!("{},\"arguments\":", Value::from(tool.name.as_str()));
+        each.push(format!("{} {prefix}root", rules::literal(&begin)));
+        rules.push_str(&made.text);
+    }
+    if each.is_empty() {
+        return None;
+    }
+    let begin = rules::literal("<tool>{\"name\":");
+    let more = rules::times("more", 0, MAX_CALLS_AT_ONCE - 1);
+    let text = format!(
+        "root ::= call {more}\nmore ::= \"\\n\" call\ncall ::= {begin} ( {} ) \"}}</tool>\"\n{rules}",
+        each.join(" | ")
+    );
+    Some(Grammar { text, of_schema })
 }
 
 /// Any JSON object, two levels deep.
 pub fn any() -> Grammar {
-    let mut rules = Rules::default();
+    any_named("")
+}
+
+fn any_named(prefix: &str) -> Grammar {
+    let mut rules = Rules::named(prefix);
     let root = rules.any_object(2);
     Grammar { text: rules.finish(&root), of_schema: false }
 }

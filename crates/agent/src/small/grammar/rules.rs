@@ -14,17 +14,24 @@ const ESCAPE: &str = r#""\\" ["\\nt]"#;
 /// Rules so far. Equal ones are one.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
+    /// What names begin with, where several grammars become one.
+    prefix: String,
     text: String,
     names: HashMap<String, String>,
 }
 
 impl Rules {
+    /// With names that begin so.
+    pub(super) fn named(prefix: &str) -> Self {
+        Self { prefix: prefix.to_owned(), ..Self::default() }
+    }
+
     /// The name of a rule with that body.
     pub(super) fn add(&mut self, body: String) -> String {
         if let Some(name) = self.names.get(&body) {
             return name.clone();
         }
-        let name = format!("r{}", self.names.len());
+        let name = format!("{}r{}", self.prefix, self.names.len());
         // Writing to a string cannot fail.
         let _ = writeln!(self.text, "{name} ::= {body}");
         self.names.insert(body, name.clone());
@@ -38,7 +45,7 @@ impl Rules {
 
     /// The grammar that begins with this rule.
     pub(super) fn finish(self, root: &str) -> String {
-        format!("root ::= {root}\n{}", self.text)
+        format!("{}root ::= {root}\n{}", self.prefix, self.text)
     }
 
     /// A string of so many characters.

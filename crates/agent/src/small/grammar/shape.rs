@@ -24,12 +24,12 @@ type Flat = Map<String, Value>;
 type Rule = Result<String, Unfit>;
 
 impl<'a> Shaper<'a> {
-    pub(super) fn new(root: &'a Value, text: &str) -> Result<Self, Unfit> {
+    pub(super) fn new(root: &'a Value, text: &str, prefix: &str) -> Result<Self, Unfit> {
         // Each step copies parts of the schema, so a large one is not begun with.
         if is_larger(root, &mut (2 * MAX_WORK)) {
             return Err(Unfit::TooMuch);
         }
-        let mut rules = Rules::default();
+        let mut rules = Rules::named(prefix);
         let copy = copy::words(text, &mut rules);
         Ok(Self { root, schemas: Schemas::new(root), rules, copy })
     }

@@ -31,7 +31,8 @@ pub(crate) async fn with_model(change: impl FnOnce(&mut Config)) -> (Platform, S
     let model = ScriptedModel::start().await;
     let url = format!("{}/v1", model.url());
     let p = Platform::with(|config| {
-        let place = ModelConfig { url, key_env: None, calling: Some(CallingConfig::Native) };
+        let place =
+            ModelConfig { url: Some(url), calling: Some(CallingConfig::Native), ..ModelConfig::default() };
         config.models.insert("local".to_owned(), place);
         config.chat.model = Some("local/scripted".to_owned());
         change(config);

@@ -62,9 +62,10 @@ async fn a_key_that_is_not_in_the_environment_is_told_at_the_start() {
     config.server.listen = ([127, 0, 0, 1], 0).into();
     config.store.path = folder.path().join("toolyard.db");
     let place = ModelConfig {
-        url: "http://127.0.0.1:1/v1".to_owned(),
+        url: Some("http://127.0.0.1:1/v1".to_owned()),
         key_env: Some("NO_SUCH_KEY".to_owned()),
         calling: None,
+        ..ModelConfig::default()
     };
     config.models.insert("local".to_owned(), place);
     let failed = Server::start(config, toolyard_server::World::of(&[])).await.err().unwrap().to_string();
@@ -77,7 +78,11 @@ async fn the_key_goes_to_the_model_and_nowhere_else() {
     model.always(Answer::text("ok"));
     let url = format!("{}/v1", model.url());
     let p = Platform::with(|config| {
-        let place = ModelConfig { url, key_env: Some("UPSTREAM_KEY".to_owned()), calling: None };
+        let place = ModelConfig {
+            url: Some(url),
+            key_env: Some("UPSTREAM_KEY".to_owned()),
+            ..ModelConfig::default()
+        };
         config.models.insert("local".to_owned(), place);
         config.chat.model = Some("local/scripted".to_owned());
     })

@@ -193,7 +193,7 @@ impl Reader<'_> {
             }
             return Ok(Node::Class { not, ranges });
         }
-        let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(self.rest.len());
+        let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at(end);
         if name.is_empty() {
             return Err(format!("what is {:?}", self.rest));

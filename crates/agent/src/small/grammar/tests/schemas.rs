@@ -5,7 +5,12 @@ use serde_json::{Value, json};
 use toolyard_core::{ports::Ids, schema::Schema};
 
 use super::gbnf::Gbnf;
-use crate::small::grammar::{MAX_ITEMS, MAX_STRING, MAX_WORDS, arguments, copied};
+use crate::{
+    model::ToolSpec,
+    small::grammar::{
+        MAX_CALLS, MAX_CALLS_AT_ONCE, MAX_ITEMS, MAX_STRING, MAX_WORDS, arguments, calls, copied,
+    },
+};
 
 /// Chance that can be told again.
 pub(super) struct Dice(std::sync::atomic::AtomicU64);
@@ -314,4 +319,48 @@ proptest! {
             prop_assert!(errors.is_empty(), "{} does not fit {}: {:?}", text, schema, errors);
         }
     }
+}
+
+fn tool(name: &str, schema: Value) -> std::sync::Arc<ToolSpec> {
+    std::sync::Arc::new(ToolSpec { name: name.to_owned(), description: String::new(), schema })
+}
+
+#[test]
+fn calls_name_a_tool_and_then_keep_to_its_schema() {
+    assert!(calls(&[]).is_none());
+    let tools = [
+        tool("add", of(json!({ "a": { "type": "integer", "minimum": 0, "maximum": 9 } }), json!(["a"]))),
+        tool("odd\"name", of(json!({ "b": { "enum": ["x"] } }), json!(["b"]))),
+    ];
+    let grammar = calls(&tools).unwrap();
+    assert!(grammar.is_of_schema());
+    let gbnf = Gbnf::read(grammar.text()).unwrap_or_else(|error| panic!("{error}\n{}", grammar.text()));
+    let add = r#"<tool>{"name":"add","arguments":{"a":5}}</tool>"#;
+    let odd = r#"<tool>{"name":"odd\"name","arguments":{"b":"x"}}</tool>"#;
+    for allowed in [add.to_owned(), format!("{odd}\n{add}"), [add; MAX_CALLS_AT_ONCE].join("\n")] {
+        assert!(gbnf.matches(&allowed), "{allowed}\n{}", grammar.text());
+    }
+    for not in [
+        r#"<tool>{"name":"add","arguments":{"b":"x"}}</tool>"#.to_owned(),
+        r#"<tool>{"arguments":{"a":5},"name":"add"}</tool>"#.to_owned(),
+        r#"<tool>{"name":"sub","arguments":{}}</tool>"#.to_owned(),
+        format!("{add}\nDone."),
+        [add; MAX_CALLS_AT_ONCE + 1].join("\n"),
+    ] {
+        assert!(!gbnf.matches(&not), "{not}");
+    }
+}
+
+#[test]
+fn calls_of_many_large_tools_stay_within_bounds() {
+    let names: Vec<_> = (0..60).map(|at| format!("a choice of some length, number {at}")).collect();
+    let large = |at: usize| {
+        let names: Vec<_> = names.iter().map(|name| format!("{name} of {at}")).collect();
+        tool(&format!("tool{at}"), of(json!({ "x": { "enum": names } }), json!(["x"])))
+    };
+    let tools: Vec<_> = (0..128).map(large).collect();
+    let grammar = calls(&tools).unwrap();
+    assert!(!grammar.is_of_schema());
+    assert!(grammar.text().len() < 2 * MAX_CALLS, "{}", grammar.text().len());
+    assert!(Gbnf::read(grammar.text()).is_ok());
 }

@@ -1,0 +1,148 @@
+//! What models are asked, wherever they run. Forms are asserted, never prose.
+
+pub(crate) mod grammars;
+pub(crate) mod sets;
+
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use serde_json::{Value, json};
+use toolyard_agent::{
+    message::{Assistant, Call, Message, ToolAnswer},
+    model::{End, Model, ModelEvent, ModelRequest, Stop, ToolChoice, ToolSpec},
+    prompted::{PromptedModel, check::CountingIds},
+    small::{MAX_REPLY_TOKENS, Scorer, SmallModel},
+};
+
+pub(crate) const QUESTION: &str = "What is 12 * 7?";
+
+pub(crate) fn request(messages: Vec<Message>, choice: ToolChoice) -> ModelRequest {
+    ModelRequest {
+        messages: messages.into_iter().chain([Message::user(QUESTION)]).collect(),
+        tools: tools(),
+        choice,
+        max_tokens: Some(64),
+        temperature: Some(0.0),
+        ..ModelRequest::default()
+    }
+}
+
+/// The first call is one of the calculator, with an expression; the answer ended as one with calls does.
+pub(crate) fn expression(answer: &Answer) -> String {
+    let call = answer.calls.first().unwrap_or_else(|| panic!("no call: {answer:?}"));
+    assert_eq!(call.name, "calculator", "{answer:?}");
+    let arguments: Value = serde_json::from_str(call.arguments.get()).unwrap();
+    assert_eq!(answer.end.as_ref().unwrap().stop, Stop::Calls, "{answer:?}");
+    arguments["expression"].as_str().expect("an expression").to_owned()
+}
+
+/// The same conversation after the tool answered.
+pub(crate) fn answered(mut request: ModelRequest, answer: Answer) -> ModelRequest {
+    let answers = answer.calls.iter().map(|call| ToolAnswer {
+        id: call.id.clone(),
+        name: call.name.clone(),
+        text: "84".to_owned(),
+        is_error: false,
+    });
+    let answers = Message::Tools(answers.collect());
+    request.messages.push(Message::Assistant(Assistant { calls: answer.calls, ..Assistant::default() }));
+    request.messages.push(answers);
+    request.choice = ToolChoice::None;
+    request
+}
+
+pub(crate) fn tools() -> Vec<Arc<ToolSpec>> {
+    let tool = |name: &str, description: &str, argument: &str| {
+        let schema = json!({ "type": "object", "properties": { argument: { "type": "string" } }, "required": [argument] });
+        Arc::new(ToolSpec { name: name.to_owned(), description: description.to_owned(), schema })
+    };
+    vec![
+        tool("calculator", "Works out a calculation.", "expression"),
+        tool("current_time", "Tells the date and the time in a city.", "city"),
+    ]
+}
+
+/// A conversation in which the tool was called before: a model this small needs to see it.
+pub(crate) fn history() -> Vec<Message> {
+    let mut messages = Vec::new();
+    for (at, (question, expression, answer)) in [
+        ("What is 3 + 4?", "3 + 4", "7"),
+        ("What is 20 - 5?", "20 - 5", "15"),
+        ("What is 6 * 6?", "6 * 6", "36"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let arguments = serde_json::value::to_raw_value(&json!({ "expression": expression })).unwrap();
+        let (id, name) = (format!("call_{at}"), "calculator".to_owned());
+        let call = Call { id: id.clone(), name: name.clone(), arguments };
+        messages.extend([
+            Message::user(question),
+            Message::Assistant(Assistant { calls: vec![call], ..Assistant::default() }),
+            Message::Tools(vec![ToolAnswer { id, name, text: answer.to_owned(), is_error: false }]),
+            Message::Assistant(Assistant { text: format!("It is {answer}."), ..Assistant::default() }),
+        ]);
+    }
+    messages
+}
+
+/// What a model answered.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    pub(crate) text: String,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) end: Option<End>,
+}
+
+pub(crate) async fn ask(model: &dyn Model, request: ModelRequest) -> Answer {
+    let mut stream = model.ask(request).await.unwrap();
+    let mut answer = Answer::default();
+    while let Some(event) = stream.next().await {
+        match event.unwrap() {
+            ModelEvent::Text(text) => answer.text.push_str(&text),
+            ModelEvent::Call(call) => answer.calls.push(call),
+            ModelEvent::End(end) => answer.end = Some(end),
+            event => assert!(
+                matches!(event, ModelEvent::CallBegins { .. } | ModelEvent::CallText { .. }),
+                "{event:?}"
+            ),
+        }
+    }
+    answer
+}
+
+/// A small model of a scorer.
+pub(crate) fn small(scorer: Arc<dyn Scorer>) -> SmallModel {
+    SmallModel::new(scorer, "demo/smollm2", Arc::new(CountingIds::default()))
+}
+
+pub(crate) async fn a_small_model_calls_and_gives_the_tools_answer(scorer: Arc<dyn Scorer>) {
+    let model = small(scorer);
+    let request = request(Vec::new(), ToolChoice::Auto);
+    let answer = ask(&model, request.clone()).await;
+    assert_eq!(expression(&answer), "12 * 7");
+    let last = ask(&model, answered(request, answer)).await;
+    assert_eq!((last.text.as_str(), last.calls.len()), ("84", 0));
+}
+
+pub(crate) async fn a_small_model_must_call_where_it_is_told_to_and_cannot_where_not(
+    scorer: Arc<dyn Scorer>,
+) {
+    let model = small(scorer);
+    let hello =
+        |choice| ModelRequest { messages: vec![Message::user("Hello!")], ..request(Vec::new(), choice) };
+    assert_eq!(ask(&model, hello(ToolChoice::Required)).await.calls.len(), 1);
+    let words = ask(&model, hello(ToolChoice::None)).await;
+    assert!(words.calls.is_empty() && !words.text.is_empty(), "{words:?}");
+    let usage = words.end.unwrap().usage.unwrap();
+    assert!(usage.input > 0 && (1..=u64::from(MAX_REPLY_TOKENS)).contains(&usage.output), "{usage:?}");
+}
+
+pub(crate) async fn a_prompted_model_calls_by_text(model: Arc<dyn Model>) {
+    let model = PromptedModel::new(model, Arc::new(CountingIds::default()));
+    let request = request(history(), ToolChoice::Required);
+    let answer = ask(&model, request.clone()).await;
+    assert!(!expression(&answer).is_empty());
+    let last = ask(&model, answered(request, answer)).await;
+    assert!(!last.text.is_empty() && last.calls.is_empty(), "{last:?}");
+}

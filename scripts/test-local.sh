@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Models in this process (cargo feature `local`), with the demonstration model: clippy, tests, and how well it calls tools,
+# in this process and in llama.cpp's server. Building llama.cpp needs cmake and libclang and takes ten minutes of a core.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if ! command -v cmake >/dev/null || ! command -v clang >/dev/null; then
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq >/dev/null && apt-get install -qq -y --no-install-recommends cmake clang libclang-dev >/dev/null
+  else
+    echo "Building llama.cpp needs cmake and clang (on Debian: apt-get install cmake clang libclang-dev)." >&2
+    exit 1
+  fi
+fi
+scripts/demo-model.sh fetch
+
+# All in one selection of packages, so that llama.cpp is built once.
+local=(--locked -p toolyard-agent -p toolyard-cli --features toolyard-agent/local,toolyard-cli/local)
+cargo clippy "${local[@]}" --all-targets -- -D warnings
+cargo test "${local[@]}" --test local
+cargo test "${local[@]}" --test cli local_model
+cargo test "${local[@]}" --test local evaluation -- --ignored --nocapture
+cargo test "${local[@]}" --test llama evaluation -- --ignored --nocapture
