@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the tests need and cargo does not bring: the app on the real @mentra/sdk, the MCP conformance suite, and
-# the MCP clients and chat clients of others, and a small language model with its server.
+# the MCP clients, MCP servers and chat clients of others, and a small language model with its server.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -45,7 +45,7 @@ python_clients() {
 # The tests of models ask a real one.
 [ $# -gt 0 ] || scripts/demo-model.sh fetch
 
-for project in ${@:-tests/mentra-sdk tests/conformance tests/mcp-clients tests/chat-clients}; do
+for project in ${@:-tests/mentra-sdk tests/conformance tests/mcp-clients tests/mcp-servers tests/chat-clients}; do
   # npm writes this file last, so it is newer than the lock file only after an install of it that went through.
   installed=$project/node_modules/.package-lock.json
   if [ ! -e "$installed" ] || [ "$project/package-lock.json" -nt "$installed" ]; then

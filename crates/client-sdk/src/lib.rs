@@ -4,10 +4,12 @@
 //! | --- | --- |
 //! | a tool that runs here | [`tool`] |
 //! | plugins: tools and hooks together | [`plugin`] |
+//! | plugins that ship: files, pages, SQLite, MCP servers | [`plugins`] |
 
 #![warn(missing_docs)]
 
 pub mod plugin;
+pub mod plugins;
 pub mod tool;
 
 pub use plugin::{Hooks, OwnTools, Plugin, PluginError};

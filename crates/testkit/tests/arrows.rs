@@ -43,7 +43,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "toolyard-trust",
         ],
     ),
-    ("toolyard-cli", &["toolyard-net", "toolyard-protocol", "toolyard-server"]),
+    ("toolyard-cli", &["toolyard-client-sdk", "toolyard-net", "toolyard-protocol", "toolyard-server"]),
     ("toolyard-testkit", &["toolyard-core", "toolyard-protocol"]),
     ("toolyard-todo", &["toolyard-app-sdk"]),
     ("toolyard-bench", &["toolyard-agent"]),
@@ -61,6 +61,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("reqwest", &["toolyard-agent"]),
     ("fend-core", &["toolyard-toolbox"]),
     ("cap-std", &["toolyard-toolbox"]),
+    ("rusqlite", &["toolyard-client-sdk"]),
 ];
 
 /// Longest file of ours, tests and data tables aside.

@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 use toolyard_protocol::upstream::{UpstreamAuth, UpstreamDetails};
 
 use super::{env_file, variables};
-use crate::text;
 
 /// An upstream, and what is worth knowing of how it was read.
 #[derive(Debug, PartialEq)]
@@ -49,7 +48,7 @@ pub(super) fn read(entry: &Value, folder: &Path) -> Result<Read, String> {
     details.exclude = texts(members, &["excludeTools", "disabledTools"])?;
     match details.problems().as_slice() {
         [] => Ok(Read { details, remarks }),
-        problems => Err(problems.iter().map(text::problem).collect::<Vec<_>>().join("; ")),
+        problems => Err(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
     }
 }
 

@@ -1,6 +1,8 @@
 //! The files in which MCP clients keep their servers: `mcpServers` (Claude, Cursor, Windsurf and most others) and
-//! `servers` (VS Code), as JSON with comments. What comes out is upstreams; one that cannot be taken over does not stop
-//! the others.
+//! `servers` (VS Code), as JSON with comments. One server that cannot be taken over does not stop the others.
+//!
+//! [`open`] gives them as upstreams, as a Toolyard server takes them; [`servers`] makes servers for a
+//! [`Bridge`](super::Bridge) of them.
 
 mod entry;
 mod env_file;
@@ -9,16 +11,17 @@ mod variables;
 
 use std::{
     collections::{HashMap, hash_map::Entry as MapEntry},
+    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
 use serde_json::{Map, Value};
 use toolyard_protocol::{
     Problem,
-    upstream::{MAX_ID_CHARS, UpstreamDetails, package_of},
+    upstream::{MAX_ID_CHARS, UpstreamAuth, UpstreamDetails, package_of},
 };
 
-use crate::{error::CliError, input};
+use super::{Environment, McpReach, McpServer};
 
 /// Largest file, in bytes.
 const MAX_CLIENT_FILE_BYTES: usize = 1024 * 1024;
@@ -27,16 +30,16 @@ const MAX_SERVERS: usize = 256;
 
 /// A server of the file.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// As the client calls it.
-    pub(crate) name: String,
+    pub name: String,
     /// What became of it.
-    pub(crate) found: Found,
+    pub found: Found,
 }
 
 /// What became of a server.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Found {
+pub enum Found {
     /// It can be taken over.
     Upstream(Box<Upstream>),
     /// The client has it switched off.
@@ -47,20 +50,109 @@ pub(crate) enum Found {
 
 /// A server that can be taken over.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Upstream {
+pub struct Upstream {
     /// Its name, folded to what an id may be.
-    pub(crate) id: String,
-    pub(crate) details: UpstreamDetails,
+    pub id: String,
+    /// How it is reached. `${NAME}` in the values of `env` and `headers` stands for a variable of the environment.
+    pub details: UpstreamDetails,
     /// What is worth knowing.
-    pub(crate) remarks: Vec<String>,
+    pub remarks: Vec<String>,
+}
+
+/// Why a file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The system said no.
+    #[error("cannot read {}: {error}", file.display())]
+    Unreadable {
+        /// Which.
+        file: PathBuf,
+        /// In the system's words.
+        error: io::Error,
+    },
+    /// Over its limit.
+    #[error("{} is larger than {limit} bytes", file.display())]
+    TooLarge {
+        /// Which.
+        file: PathBuf,
+        /// The most that is taken.
+        limit: usize,
+    },
+    /// It is no such file.
+    #[error("{}: {problem}", file.display())]
+    Problem {
+        /// Which.
+        file: PathBuf,
+        /// Where, and what was expected.
+        problem: Problem,
+    },
+}
+
+/// The servers of a file, for a bridge.
+#[derive(Debug)]
+pub struct Servers {
+    /// Those that can be used.
+    pub servers: Vec<McpServer>,
+    /// What is worth knowing: the name of a server, and why it is left out or what is special about it.
+    pub remarks: Vec<(String, String)>,
+}
+
+/// Reads a file. Variables of the environment that it names are filled in.
+pub fn servers(path: &Path, environment: &Environment) -> Result<Servers, FileError> {
+    let mut all = Servers { servers: Vec::new(), remarks: Vec::new() };
+    for Entry { name, found } in open(path)? {
+        let upstream = match found {
+            Found::Disabled => continue,
+            Found::Bad(why) => {
+                all.remarks.push((name, why));
+                continue;
+            }
+            Found::Upstream(upstream) => *upstream,
+        };
+        all.remarks.extend(upstream.remarks.into_iter().map(|remark| (name.clone(), remark)));
+        match server(&name, upstream.details, environment) {
+            Ok(server) => all.servers.push(server),
+            Err(why) => all.remarks.push((name, why)),
+        }
+    }
+    Ok(all)
+}
+
+fn server(name: &str, details: UpstreamDetails, environment: &Environment) -> Result<McpServer, String> {
+    if details.auth == UpstreamAuth::OAuth {
+        return Err("it has to be authorized in a browser, which the bridge does not do".to_owned());
+    }
+    let filled = |values: std::collections::BTreeMap<String, String>| {
+        let fill = |(key, value): (String, String)| Ok((key, variables::filled(&value, environment)?));
+        values.into_iter().map(fill).collect::<Result<_, String>>()
+    };
+    let reach = match (details.url, details.command) {
+        (Some(url), _) => McpReach::Url { url, headers: filled(details.headers)? },
+        (None, command) => McpReach::Command {
+            command: command.ok_or("`command` or `url` is missing")?,
+            args: details.args,
+            env: filled(details.env)?,
+            cwd: details.cwd.map(PathBuf::from),
+        },
+    };
+    Ok(McpServer { name: name.to_owned(), reach, include: details.include, exclude: details.exclude })
 }
 
 /// Reads a file.
-pub(crate) fn open(path: &Path) -> Result<Vec<Entry>, CliError> {
-    let text = input::file(path, MAX_CLIENT_FILE_BYTES)?;
+pub fn open(path: &Path) -> Result<Vec<Entry>, FileError> {
+    let text = bounded(path, MAX_CLIENT_FILE_BYTES)?;
     let folder = path.parent().map(PathBuf::from).unwrap_or_default();
-    parse(&text, &folder)
-        .map_err(|problem| CliError::Problems { what: path.display().to_string(), problems: vec![problem] })
+    parse(&text, &folder).map_err(|problem| FileError::Problem { file: path.to_owned(), problem })
+}
+
+/// A whole file of at most so many bytes.
+fn bounded(path: &Path, limit: usize) -> Result<String, FileError> {
+    let unreadable = |error| FileError::Unreadable { file: path.to_owned(), error };
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    let mut text = String::new();
+    // One byte more than allowed tells a file that is too large from one that just fits.
+    file.take(limit as u64 + 1).read_to_string(&mut text).map_err(unreadable)?;
+    if text.len() > limit { Err(FileError::TooLarge { file: path.to_owned(), limit }) } else { Ok(text) }
 }
 
 fn parse(text: &str, folder: &Path) -> Result<Vec<Entry>, Problem> {
@@ -233,6 +325,47 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mcp.json");
         std::fs::write(&path, " ".repeat(MAX_CLIENT_FILE_BYTES + 1)).unwrap();
-        assert!(matches!(open(&path), Err(CliError::TooLarge { .. })));
+        assert!(matches!(open(&path), Err(FileError::TooLarge { .. })));
+        assert!(matches!(open(&folder.path().join("none")), Err(FileError::Unreadable { .. })));
+    }
+
+    #[test]
+    fn servers_for_a_bridge_have_their_variables_filled_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mcp.json");
+        let text = r#"{"mcpServers":{
+            "run": {"command":"npx","args":["-y","x"],"env":{"KEY":"a-${TOKEN}"},"cwd":"/srv","excludeTools":["drop*"]},
+            "web": {"url":"https://x.example/mcp","headers":{"Authorization":"Bearer ${env:TOKEN}"}},
+            "none": {"command":"x","env":{"KEY":"${MISSING}"}},
+            "oauth": {"url":"https://x.example/mcp","oauth":{"clientId":"c"}},
+            "off": {"command":"x","disabled":true},
+            "old": {"type":"sse","url":"https://x.example/sse"},
+            "bad": {}
+        }}"#;
+        std::fs::write(&path, text).unwrap();
+        let environment: Environment =
+            std::sync::Arc::new(|name| (name == "TOKEN").then(|| "t0k".to_owned()));
+        let Servers { servers, remarks } = servers(&path, &environment).unwrap();
+        let found = |name: &str| servers.iter().find(|server| server.name == name);
+        let McpReach::Command { command, args, env, cwd } = &found("run").unwrap().reach else {
+            panic!("a command")
+        };
+        assert_eq!((command.as_str(), args.len(), env["KEY"].as_str()), ("npx", 2, "a-t0k"));
+        assert_eq!(
+            (cwd.as_deref(), &found("run").unwrap().exclude),
+            (Some(Path::new("/srv")), &vec!["drop*".to_owned()])
+        );
+        let McpReach::Url { headers, .. } = &found("web").unwrap().reach else { panic!("a URL") };
+        assert_eq!(headers["Authorization"], "Bearer t0k");
+        assert!(found("old").is_some() && servers.len() == 3, "{servers:?}");
+        for (name, words) in [
+            ("none", "no variable MISSING"),
+            ("oauth", "authorized in a browser"),
+            ("old", "Streamable HTTP"),
+            ("bad", "missing"),
+        ] {
+            assert!(remarks.iter().any(|(of, why)| of == name && why.contains(words)), "{name}: {remarks:?}");
+        }
+        assert_eq!(remarks.len(), 4);
     }
 }

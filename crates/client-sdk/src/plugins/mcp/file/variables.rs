@@ -1,5 +1,7 @@
 //! `${…}` in the files of clients, in the words of a Toolyard server.
 
+use super::Environment;
+
 /// Variables that editors fill in themselves and that look like names of the environment.
 const OF_EDITORS: [&str; 7] = [
     "cwd",
@@ -20,6 +22,19 @@ pub(super) fn for_server(text: &str) -> Result<String, String> {
         whole.push_str("${");
         whole.push_str(environment(inside)?);
         whole.push('}');
+        rest = after;
+    }
+    whole.push_str(rest);
+    Ok(whole)
+}
+
+/// The text with every `${NAME}` replaced by what the environment has.
+pub(super) fn filled(text: &str, environment: &Environment) -> Result<String, String> {
+    let (mut whole, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once("${") {
+        let (name, after) = after.split_once('}').ok_or("`${` has no closing `}`")?;
+        whole.push_str(before);
+        whole.push_str(&environment(name).ok_or_else(|| format!("the environment has no variable {name}"))?);
         rest = after;
     }
     whole.push_str(rest);

@@ -2,15 +2,14 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use super::variables::is_name;
-use crate::input;
+use super::{bounded, variables::is_name};
 
 /// Largest file, in bytes.
 const MAX_ENV_FILE_BYTES: usize = 64 * 1024;
 
 /// Reads a file; its path counts from the folder of the client's file.
 pub(super) fn read(folder: &Path, path: &str) -> Result<BTreeMap<String, String>, String> {
-    let text = input::file(&folder.join(path), MAX_ENV_FILE_BYTES).map_err(|error| error.to_string())?;
+    let text = bounded(&folder.join(path), MAX_ENV_FILE_BYTES).map_err(|error| error.to_string())?;
     parse(&text).map_err(|why| format!("{path}: {why}"))
 }
 

@@ -1,0 +1,31 @@
+//! A function of the toolbox as a tool of a client.
+
+use std::{fmt::Display, future::Future};
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use toolyard_protocol::chat::ClientTool;
+use toolyard_toolbox::{Described, Output};
+
+use crate::tool::{Tool, ToolContext, create_tool};
+
+/// Under the name and with the schema that the toolbox gives it. The model gets the text of an answer, which is complete.
+pub(super) fn tool<A, F, Fut, E>(described: Described, function: F) -> Tool
+where
+    A: DeserializeOwned + JsonSchema + Send + 'static,
+    F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<Output, E>> + Send + 'static,
+    E: Display,
+{
+    let typed = create_tool(described.name, described.description, move |arguments: A, cx| {
+        let answer = function(arguments, cx);
+        async move { answer.await.map(|output| output.text) }
+    });
+    // The toolbox's own schema is the smaller dialect, which every provider of models takes.
+    let definition = ClientTool {
+        name: described.name.to_owned(),
+        description: described.description.to_owned(),
+        parameters: described.input_schema,
+    };
+    Tool::new(definition, typed.executor().clone())
+}

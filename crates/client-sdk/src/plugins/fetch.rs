@@ -1,0 +1,50 @@
+//! `fetch_page`: a page of the web as text. A GET request and nothing else: no shell, no scripts, no cookies.
+//!
+//! Requests go through the guard of toolyard-net, which judges the URL, every redirect and every address that a name
+//! leads to. Without a word from you only public addresses can be reached: the model chooses the URL, and a page that it
+//! read may have told it which.
+
+use std::time::Duration;
+
+use toolyard_net::{ClientSettings, Guard, HttpClient};
+use toolyard_toolbox::page::{self, fetch_page};
+
+use super::boxed;
+use crate::{plugin::Plugin, tool::Tool};
+
+/// How pages are fetched.
+#[derive(Debug, Clone)]
+pub struct FetchOptions {
+    /// Which addresses may be called.
+    pub guard: Guard,
+    /// How long a page may take.
+    pub limit: Duration,
+}
+
+impl Default for FetchOptions {
+    /// Public addresses only.
+    fn default() -> Self {
+        Self { guard: Guard::strict(), limit: page::DEFAULT_LIMIT }
+    }
+}
+
+/// The plugin `fetch`.
+///
+/// ```
+/// use toolyard_client_sdk::plugins::{self, fetch::FetchOptions};
+///
+/// assert_eq!(plugins::fetch(FetchOptions::default()).name(), "fetch");
+/// ```
+pub fn fetch(options: FetchOptions) -> Plugin {
+    Plugin::new("fetch", super::VERSION).tool(tool(options))
+}
+
+/// The tool alone.
+pub fn tool(options: FetchOptions) -> Tool {
+    let FetchOptions { guard, limit } = options;
+    let client = HttpClient::new(guard.clone(), ClientSettings::default());
+    boxed::tool(page::described(), move |arguments, _| {
+        let (client, guard) = (client.clone(), guard.clone());
+        async move { fetch_page(arguments, &client, &guard, limit).await }
+    })
+}

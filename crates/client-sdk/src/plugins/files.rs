@@ -1,0 +1,89 @@
+//! Files in folders that the program names: `list_files`, `read_file`, `search_files` and, where a folder may be written,
+//! `write_file`.
+//!
+//! Every path of the model begins with the name of such a folder. What lies outside of them cannot be reached, by `..`
+//! or by links either: the folders are opened once, and the system resolves every path below them.
+
+use std::time::Duration;
+
+use toolyard_toolbox::files::{self, list_files, read_file, search_files, write_file};
+
+pub use toolyard_toolbox::files::{Access, RootError, RootSettings, Roots};
+
+use super::boxed;
+use crate::{plugin::Plugin, tool::Tool};
+
+/// How long a search may take, unless the options say otherwise. What was found until then is the answer.
+pub const SEARCH_LIMIT: Duration = Duration::from_secs(10);
+
+/// How files may be used.
+#[derive(Debug, Clone)]
+pub struct FilesOptions {
+    /// Nothing can be written, whatever the folders themselves allow.
+    pub read_only: bool,
+    /// How long a search may take.
+    pub search_limit: Duration,
+}
+
+impl Default for FilesOptions {
+    fn default() -> Self {
+        Self { read_only: false, search_limit: SEARCH_LIMIT }
+    }
+}
+
+/// The plugin `files`.
+///
+/// ```
+/// use toolyard_client_sdk::plugins::{self, files::{Access, FilesOptions, RootSettings}};
+///
+/// let notes = RootSettings { name: "notes".to_owned(), folder: ".".into(), access: Access::Read };
+/// let plugin = plugins::files([notes], FilesOptions::default())?;
+/// assert_eq!(plugin.name(), "files");
+/// # Ok::<_, toolyard_client_sdk::plugins::files::RootError>(())
+/// ```
+pub fn files(
+    roots: impl IntoIterator<Item = RootSettings>,
+    options: FilesOptions,
+) -> Result<Plugin, RootError> {
+    let plugin = Plugin::new("files", super::VERSION);
+    Ok(tools(roots, options)?.into_iter().fold(plugin, Plugin::tool))
+}
+
+/// The tools alone. `write_file` is among them only where some folder may be written.
+pub fn tools(
+    roots: impl IntoIterator<Item = RootSettings>,
+    options: FilesOptions,
+) -> Result<Vec<Tool>, RootError> {
+    let access = |root: RootSettings| match options.read_only {
+        true => RootSettings { access: Access::Read, ..root },
+        false => root,
+    };
+    let roots: Vec<_> = roots.into_iter().map(access).collect();
+    let writes = roots.iter().any(|root| root.access == Access::Write);
+    let roots = Roots::open(roots)?;
+    let [list, read, write, search] = files::described();
+
+    let mut tools = Vec::new();
+    let at = roots.clone();
+    tools.push(boxed::tool(list, move |arguments, _| {
+        let roots = at.clone();
+        async move { list_files(arguments, &roots).await }
+    }));
+    let at = roots.clone();
+    tools.push(boxed::tool(read, move |arguments, _| {
+        let roots = at.clone();
+        async move { read_file(arguments, &roots).await }
+    }));
+    if writes {
+        let at = roots.clone();
+        tools.push(boxed::tool(write, move |arguments, _| {
+            let roots = at.clone();
+            async move { write_file(arguments, &roots).await }
+        }));
+    }
+    tools.push(boxed::tool(search, move |arguments, _| {
+        let roots = roots.clone();
+        async move { search_files(arguments, &roots, options.search_limit).await }
+    }));
+    Ok(tools)
+}

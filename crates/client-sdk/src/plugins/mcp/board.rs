@@ -1,0 +1,214 @@
+//! What all servers offer together, and how each of them is doing.
+
+use std::collections::HashSet;
+
+use toolyard_protocol::chat::ClientToolLimits;
+
+use super::offer::{Offer, SetAside};
+use crate::{
+    plugin::{OwnTools, PluginError},
+    tool::Tool,
+};
+
+/// How a server is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerState {
+    /// Not asked yet, or not any more.
+    Idle,
+    /// It answered last time.
+    Up,
+    /// It did not; the text says why. Its tools stay, and the next call of one starts it anew.
+    Down(String),
+}
+
+/// A server, for whoever asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerStatus {
+    /// Its name.
+    pub name: String,
+    /// How it is doing.
+    pub state: ServerState,
+    /// How many tools it has that fit.
+    pub tools: usize,
+}
+
+/// One place for each server, in the order in which they were named.
+#[derive(Debug)]
+pub(super) struct Board {
+    places: Vec<Place>,
+    /// What fits by itself and not together with the rest.
+    crowded_out: Vec<SetAside>,
+}
+
+#[derive(Debug)]
+struct Place {
+    server: String,
+    state: ServerState,
+    offer: Offer,
+}
+
+impl Board {
+    pub(super) fn new(servers: impl IntoIterator<Item = String>) -> Self {
+        let place = |server| Place { server, state: ServerState::Idle, offer: Offer::default() };
+        Self { places: servers.into_iter().map(place).collect(), crowded_out: Vec::new() }
+    }
+
+    pub(super) fn set_state(&mut self, at: usize, state: ServerState) {
+        if let Some(place) = self.places.get_mut(at) {
+            place.state = state;
+        }
+    }
+
+    pub(super) fn set_offer(&mut self, at: usize, offer: Offer) {
+        if let Some(place) = self.places.get_mut(at) {
+            (place.state, place.offer) = (ServerState::Up, offer);
+        }
+    }
+
+    /// Forgets what was offered.
+    pub(super) fn clear(&mut self) {
+        for place in &mut self.places {
+            (place.state, place.offer) = (ServerState::Idle, Offer::default());
+        }
+        self.crowded_out.clear();
+    }
+
+    pub(super) fn statuses(&self) -> Vec<ServerStatus> {
+        let status = |place: &Place| ServerStatus {
+            name: place.server.clone(),
+            state: place.state.clone(),
+            tools: place.offer.tools.len(),
+        };
+        self.places.iter().map(status).collect()
+    }
+
+    pub(super) fn set_aside(&self) -> Vec<SetAside> {
+        let by_server = self.places.iter().flat_map(|place| &place.offer.set_aside);
+        by_server.chain(&self.crowded_out).cloned().collect()
+    }
+
+    /// Offers everything that fits together.
+    pub(super) fn publish(&mut self, own: &OwnTools, limits: &ClientToolLimits) -> Result<(), PluginError> {
+        let (mut tools, mut crowded_out) = self.fitting(limits);
+        // Each turn of the loop takes one tool out.
+        loop {
+            match own.replace(tools.iter().map(|(_, tool)| tool.clone()).collect()) {
+                Err(PluginError::Conflict { tool, other, .. })
+                    if tools.iter().any(|(_, ours)| ours.name() == tool) =>
+                {
+                    let reason = format!("the plugin `{other}` has a tool `{tool}` already");
+                    let taken = |(_, ours): &(String, Tool)| ours.name() == tool;
+                    crowded_out.extend(tools.extract_if(.., |ours| taken(ours)).map(|(server, ours)| {
+                        SetAside { server, tool: ours.name().to_owned(), reason: reason.clone() }
+                    }));
+                }
+                outcome => {
+                    self.crowded_out = crowded_out;
+                    return outcome;
+                }
+            }
+        }
+    }
+
+    /// Every tool with its server, as far as there is room; and those for which there is none.
+    fn fitting(&self, limits: &ClientToolLimits) -> (Vec<(String, Tool)>, Vec<SetAside>) {
+        let (mut tools, mut crowded_out) = (Vec::new(), Vec::new());
+        let (mut names, mut bytes) = (HashSet::new(), 0);
+        for place in &self.places {
+            for tool in &place.offer.tools {
+                let definition = tool.definition();
+                let size = definition.parameters.to_string().len() + definition.description.len();
+                let problem = if names.contains(tool.name()) {
+                    Some("there is a tool of that name already".to_owned())
+                } else if tools.len() == limits.tools {
+                    Some(format!("there are more than {} tools", limits.tools))
+                } else if bytes + size > limits.bytes {
+                    Some(format!("all definitions together would be over {} bytes", limits.bytes))
+                } else {
+                    None
+                };
+                match problem {
+                    None => {
+                        bytes += size;
+                        names.insert(tool.name().to_owned());
+                        tools.push((place.server.clone(), tool.clone()));
+                    }
+                    Some(reason) => {
+                        let (server, tool) = (place.server.clone(), tool.name().to_owned());
+                        crowded_out.push(SetAside { server, tool, reason });
+                    }
+                }
+            }
+        }
+        (tools, crowded_out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::{Value, json};
+    use toolyard_protocol::chat::ClientTool;
+
+    use super::*;
+
+    fn tool(name: &str, description: &str) -> Tool {
+        let parameters = json!({ "type": "object" });
+        let definition =
+            ClientTool { name: name.to_owned(), description: description.to_owned(), parameters };
+        Tool::new(definition, Arc::new(|_, _| Box::pin(async { Ok(Value::Null) })))
+    }
+
+    fn board(tools: &[&[Tool]]) -> Board {
+        let mut board = Board::new((0..tools.len()).map(|n| format!("s{n}")));
+        for (at, tools) in tools.iter().enumerate() {
+            board.set_offer(at, Offer { tools: tools.to_vec(), set_aside: Vec::new() });
+        }
+        board
+    }
+
+    fn published(board: &mut Board, limits: ClientToolLimits) -> (Vec<String>, Vec<String>) {
+        let own = OwnTools::alone("mcp");
+        board.publish(&own, &limits).unwrap();
+        let aside = board.set_aside().into_iter().map(|aside| format!("{}: {}", aside.tool, aside.reason));
+        (own.get().iter().map(|tool| tool.name().to_owned()).collect(), aside.collect())
+    }
+
+    #[test]
+    fn the_first_of_a_name_stays_and_the_others_are_set_aside() {
+        let mut board = board(&[&[tool("a", ""), tool("b", "")], &[tool("a", ""), tool("c", "")]]);
+        let (tools, aside) = published(&mut board, ClientToolLimits::default());
+        assert_eq!(tools, ["a", "b", "c"]);
+        assert_eq!(aside, ["a: there is a tool of that name already"]);
+        assert_eq!(board.set_aside()[0].server, "s1");
+    }
+
+    #[test]
+    fn there_is_room_for_so_many_and_so_much() {
+        let mut board = board(&[&[tool("a", ""), tool("b", &"x".repeat(100)), tool("c", "")]]);
+        let few = ClientToolLimits { tools: 1, ..ClientToolLimits::default() };
+        let (tools, aside) = published(&mut board, few);
+        assert_eq!(tools, ["a"]);
+        assert_eq!(aside, ["b: there are more than 1 tools", "c: there are more than 1 tools"]);
+        let little = ClientToolLimits { bytes: 60, ..ClientToolLimits::default() };
+        let (tools, aside) = published(&mut board, little);
+        assert_eq!(tools, ["a", "c"]);
+        assert_eq!(aside, ["b: all definitions together would be over 60 bytes"]);
+    }
+
+    #[test]
+    fn what_was_offered_can_be_forgotten() {
+        let mut board = board(&[&[tool("a", "")]]);
+        assert_eq!(
+            board.statuses()[0],
+            ServerStatus { name: "s0".to_owned(), state: ServerState::Up, tools: 1 }
+        );
+        board.clear();
+        assert_eq!(
+            board.statuses()[0],
+            ServerStatus { name: "s0".to_owned(), state: ServerState::Idle, tools: 0 }
+        );
+        assert_eq!(published(&mut board, ClientToolLimits::default()).0, [""; 0]);
+    }
+}

@@ -1,0 +1,158 @@
+//! One call of a tool: from the model's arguments to a result that it can read.
+
+use std::sync::{Arc, Weak};
+
+use serde_json::{Map, Value};
+use tokio::{sync::mpsc, time::Instant};
+use toolyard_mcp_client::{Answer, ClientError, RequestOptions, ToolCall};
+use toolyard_protocol::raw::to_raw;
+
+use super::{
+    Bridged, follow,
+    line::{NoLine, Opened},
+    result::{first_chars, to_json},
+};
+use crate::tool::{Executor, ToolContext, ToolError};
+
+/// Reports of progress that wait to be passed on. What is too much is dropped.
+const MAX_PROGRESS_BEHIND: usize = 64;
+/// Longest message of a server that goes on to the model, in characters.
+const MAX_MESSAGE_CHARS: usize = 2_000;
+
+/// The function of a tool. It does not keep the bridge: the bridge's tools would keep it, and it would never end.
+pub(super) fn executor(bridged: Weak<Bridged>, at: usize, tool: &str) -> Executor {
+    let tool: Arc<str> = tool.into();
+    Arc::new(move |arguments, cx| {
+        let (bridged, tool) = (bridged.clone(), tool.clone());
+        Box::pin(async move {
+            let bridged = bridged.upgrade().ok_or_else(|| ToolError::new("the MCP bridge is closed"))?;
+            let cancelled = cx.cancelled().clone();
+            tokio::select! {
+                biased;
+                // What is under way is dropped, and the server is told.
+                () = cancelled.cancelled() => Err(ToolError::new("the call was cancelled")),
+                answer = bridged.call(at, &tool, &arguments, &cx) => answer,
+            }
+        })
+    })
+}
+
+impl Bridged {
+    async fn call(
+        self: &Arc<Self>,
+        at: usize,
+        tool: &str,
+        arguments: &Map<String, Value>,
+        cx: &ToolContext,
+    ) -> Result<Value, ToolError> {
+        let registration =
+            self.registration().ok_or_else(|| ToolError::new("the MCP bridge is not registered any more"))?;
+        let client = match self.open(at, &registration).await.map_err(|error| self.unreachable(at, &error))? {
+            Opened::Open(client) => client,
+            Opened::New(client) => {
+                // It may offer something else than the one before it.
+                let (bridged, of) = (Arc::downgrade(self), client.clone());
+                registration.tasks.spawn(async move { follow::refresh(&bridged, at, &of).await });
+                client
+            }
+        };
+        let (to, mut progress) = mpsc::channel(MAX_PROGRESS_BEHIND);
+        let wanted = RequestOptions {
+            progress: Some(to),
+            deadline: Some(Instant::now() + self.options.call_limit),
+            ..RequestOptions::default()
+        };
+        let arguments = to_raw(arguments);
+        let mut request = std::pin::pin!(client.call_tool(ToolCall::new(tool, Some(&arguments)), wanted));
+        let answer = loop {
+            tokio::select! {
+                biased;
+                Some(report) = progress.recv() => cx.progress(report.progress, report.total, report.message),
+                answer = &mut request => break answer,
+            }
+        };
+        while let Ok(report) = progress.try_recv() {
+            cx.progress(report.progress, report.total, report.message);
+        }
+        match answer {
+            Ok(Answer::Complete(raw)) => to_json(&raw, self.options.max_result_bytes),
+            Ok(Answer::InputRequired(_)) => Err(ToolError(format!(
+                "{} wants to ask the user something, which is not possible here",
+                self.shown(at)
+            ))),
+            Err(error) => Err(self.failed(at, error)),
+        }
+    }
+
+    fn shown(&self, at: usize) -> String {
+        format!("the MCP server `{}`", self.name(at))
+    }
+
+    /// Nothing ran.
+    fn unreachable(&self, at: usize, error: &NoLine) -> ToolError {
+        let why = first_chars(&error.to_string(), MAX_MESSAGE_CHARS);
+        ToolError(format!("{} cannot be reached, so the tool did not run: {why}", self.shown(at)))
+    }
+
+    fn failed(&self, at: usize, error: ClientError) -> ToolError {
+        let server = self.shown(at);
+        let perhaps = "the tool may or may not have run";
+        ToolError(match error {
+            ClientError::NotSent(why) => {
+                format!("{server} cannot be reached, so the tool did not run: {why}")
+            }
+            ClientError::Closed(how) => {
+                format!(
+                    "{server} went away before it had answered ({how}); {perhaps}; the next call starts it anew"
+                )
+            }
+            ClientError::PerhapsSent(how) => {
+                format!(
+                    "{server} broke off before it had answered ({how}); {perhaps}; another call may do better"
+                )
+            }
+            ClientError::Timeout(limit) => format!("{server} did not answer within {limit:?}; {perhaps}"),
+            ClientError::Rpc(error) => {
+                format!("{server} refused: {}", first_chars(&error.message, MAX_MESSAGE_CHARS))
+            }
+            ClientError::AuthorizationNeeded { .. } => {
+                format!(
+                    "{server} wants to know who is calling; its settings need another `Authorization` header"
+                )
+            }
+            other => format!("{server} failed: {}", first_chars(&other.to_string(), MAX_MESSAGE_CHARS)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use serde_json::json;
+    use tokio_util::sync::CancellationToken;
+    use toolyard_testkit::FakeUpstream;
+
+    use super::super::{Bridge, McpOptions, McpServer};
+    use super::*;
+    use crate::{Hooks as _, OwnTools, tool::Progress};
+
+    #[tokio::test]
+    async fn progress_of_a_server_reaches_the_caller() {
+        let upstream = FakeUpstream::start().await;
+        let bridge = Bridge::new([McpServer::url("up", upstream.url())], McpOptions::new(|_| None));
+        let own = OwnTools::alone("mcp");
+        bridge.on_register(&own).await.unwrap();
+        let steps = own.get().into_iter().find(|tool| tool.name() == "mcp_up_steps").unwrap();
+        let seen: Arc<Mutex<Vec<Progress>>> = Arc::default();
+        let to = seen.clone();
+        let sink = Arc::new(move |progress| to.lock().unwrap().push(progress));
+        let cx = ToolContext::new("c", "mcp_up_steps", CancellationToken::new(), sink);
+        let arguments = Map::from_iter([("count".to_owned(), json!(3))]);
+        upstream.let_through(3);
+        steps.executor()(arguments, cx).await.unwrap();
+        let seen = seen.lock().unwrap();
+        let told: Vec<_> = seen.iter().map(|progress| (progress.done, progress.total)).collect();
+        assert_eq!(told, [(1.0, Some(3.0)), (2.0, Some(3.0)), (3.0, Some(3.0))]);
+    }
+}

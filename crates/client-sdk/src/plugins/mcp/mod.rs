@@ -1,0 +1,270 @@
+//! The tools of MCP servers as tools of this client: servers by command or by URL, with a handshake or without.
+//!
+//! A tool is offered as `mcp_<server>_<tool>`; where that is no legal name, is too long or could be mistaken for another,
+//! with eight digits of a hash. Schemas are freed of references. What still cannot be offered is set aside, and
+//! [`Bridge::set_aside`] says why.
+//!
+//! The servers are asked for their tools when the plugin is registered, all at once; one that fails is told of by
+//! [`Bridge::servers`] and does not lose the others. From then on the bridge follows their changes. A server that dies is
+//! started anew by the next call, a few times a minute at most. When the plugin goes, or the last handle of the bridge is
+//! dropped, the processes end with it.
+//!
+//! | look for | in |
+//! | --- | --- |
+//! | how a server is named and reached | `server`, `options` |
+//! | the files in which clients keep servers | `file` |
+//! | names, schemas, definitions | `name`, `schema`, `offer` |
+//! | what all of them offer together | `board` |
+//! | connections, changes | `line`, `follow` |
+//! | calls and results | `call`, `result` |
+//!
+//! What is deliberately absent: prompts, resources, OAuth, and questions back to the user.
+
+mod board;
+mod call;
+pub mod file;
+mod follow;
+mod line;
+mod name;
+mod offer;
+mod options;
+mod result;
+mod schema;
+mod server;
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use tokio::time::timeout;
+use tokio_util::{
+    sync::{CancellationToken, DropGuard},
+    task::TaskTracker,
+};
+use toolyard_mcp_client::Listing;
+use toolyard_net::{ClientSettings, HttpClient};
+
+use self::{
+    board::Board,
+    line::{Line, NoLine, Opened},
+};
+pub use self::{
+    board::{ServerState, ServerStatus},
+    offer::SetAside,
+    options::{Environment, McpOptions},
+    server::{McpReach, McpServer},
+};
+use crate::plugin::{HookError, Hooks, OwnTools, Plugin, PluginError};
+
+/// Most servers of one bridge; the rest is not asked.
+pub const MAX_SERVERS: usize = 64;
+/// How long the end of all servers is waited for. Each has its own, shorter bounds; the rest ends in the background.
+const CLOSE_WAIT: Duration = Duration::from_secs(15);
+
+/// The plugin `mcp`. Keep a [`Bridge`] instead where you want to know what became of the servers.
+pub fn mcp(servers: impl IntoIterator<Item = McpServer>, options: McpOptions) -> Plugin {
+    Bridge::new(servers, options).plugin()
+}
+
+/// The bridge to some servers. Cheap to clone; the processes end with the last handle, plugin included.
+#[derive(Clone)]
+pub struct Bridge(Arc<Bridged>);
+
+impl Bridge {
+    /// To these servers. Nothing is started yet.
+    pub fn new(servers: impl IntoIterator<Item = McpServer>, options: McpOptions) -> Self {
+        let lines: Vec<_> = servers.into_iter().map(Line::new).collect();
+        let board = Board::new(lines.iter().map(|line| line.server.name.clone()));
+        let http = HttpClient::new(options.guard.clone(), ClientSettings::default());
+        Self(Arc::new(Bridged {
+            options,
+            http,
+            lines,
+            board: Mutex::new(board),
+            registered: Mutex::default(),
+        }))
+    }
+
+    /// The plugin. One bridge serves one client at a time.
+    pub fn plugin(&self) -> Plugin {
+        Plugin::new("mcp", super::VERSION).hooks(self.clone())
+    }
+
+    /// The tools that are not offered, and why.
+    pub fn set_aside(&self) -> Vec<SetAside> {
+        self.0.board().set_aside()
+    }
+
+    /// How the servers are doing, in the order in which they were named.
+    pub fn servers(&self) -> Vec<ServerStatus> {
+        self.0.board().statuses()
+    }
+}
+
+impl std::fmt::Debug for Bridge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bridge").field("servers", &self.servers()).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Hooks for Bridge {
+    async fn on_register(&self, tools: &OwnTools) -> Result<(), HookError> {
+        self.0.end().await;
+        let registration = self.0.begin(tools);
+        // Whoever stops waiting for this leaves nothing running.
+        let unfinished = registration.stop.clone().drop_guard();
+        let started = join_all((0..self.0.lines.len()).map(|at| self.0.start(at, &registration))).await;
+        let offered = self.0.publish(&registration).map_err(HookError::new);
+        let outcome = if !started.is_empty() && started.iter().all(Result::is_err) {
+            let why: Vec<_> = started.into_iter().filter_map(Result::err).collect();
+            Err(HookError(format!("no MCP server could be used: {}", why.join("; "))))
+        } else {
+            offered
+        };
+        match outcome {
+            Ok(()) => drop(unfinished.disarm()),
+            Err(_) => self.0.end().await,
+        }
+        outcome
+    }
+
+    async fn on_unregister(&self) {
+        self.0.end().await;
+    }
+}
+
+/// What the handles of a bridge share.
+struct Bridged {
+    options: McpOptions,
+    http: HttpClient,
+    lines: Vec<Line>,
+    board: Mutex<Board>,
+    /// While the plugin is registered.
+    registered: Mutex<Option<Registered>>,
+}
+
+struct Registered {
+    registration: Registration,
+    /// Ends everything when the bridge is dropped.
+    _ends: DropGuard,
+}
+
+/// From the registration of the plugin to its end.
+#[derive(Clone)]
+struct Registration {
+    own: OwnTools,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Bridged {
+    fn board(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn name(&self, at: usize) -> &str {
+        self.lines.get(at).map_or("", |line| &line.server.name)
+    }
+
+    fn registered(&self) -> MutexGuard<'_, Option<Registered>> {
+        self.registered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn registration(&self) -> Option<Registration> {
+        self.registered().as_ref().map(|registered| registered.registration.clone())
+    }
+
+    fn begin(&self, tools: &OwnTools) -> Registration {
+        let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+        let registration = Registration { own: tools.clone(), stop: stop.clone(), tasks };
+        *self.registered() =
+            Some(Registered { registration: registration.clone(), _ends: stop.drop_guard() });
+        registration
+    }
+
+    /// Ends every connection and waits until the processes are gone.
+    async fn end(&self) {
+        let Some(registered) = self.registered().take() else { return };
+        let Registration { stop, tasks, .. } = registered.registration;
+        stop.cancel();
+        join_all(self.lines.iter().map(Line::close)).await;
+        self.board().clear();
+        tasks.close();
+        if timeout(CLOSE_WAIT, tasks.wait()).await.is_err() {
+            tracing::warn!("an MCP server takes longer than {CLOSE_WAIT:?} to end");
+        }
+    }
+
+    /// Starts a server and asks for its tools; the text says why it cannot be used.
+    async fn start(self: &Arc<Self>, at: usize, registration: &Registration) -> Result<(), String> {
+        let name = self.name(at);
+        let started = async {
+            if at >= MAX_SERVERS {
+                return Err(format!("there are more than {MAX_SERVERS} servers"));
+            }
+            if self.lines.iter().take(at).any(|line| line.server.name == name) {
+                return Err("another server has the same name".to_owned());
+            }
+            let (Opened::Open(client) | Opened::New(client)) =
+                self.open(at, registration).await.map_err(|error| error.to_string())?;
+            let listing = follow::list(&client).await.map_err(|error| error.to_string())?;
+            self.offer(at, &listing);
+            Ok(())
+        };
+        let limit = self.options.connect_limit;
+        let outcome =
+            timeout(limit, started).await.unwrap_or_else(|_| Err(format!("no answer within {limit:?}")));
+        outcome.map_err(|why| {
+            tracing::warn!(server = name, why, "an MCP server cannot be used");
+            self.board().set_state(at, ServerState::Down(why.clone()));
+            format!("`{name}`: {why}")
+        })
+    }
+
+    /// The connection to a server, which is followed from its first moment.
+    async fn open(self: &Arc<Self>, at: usize, registration: &Registration) -> Result<Opened, NoLine> {
+        let line =
+            self.lines.get(at).ok_or_else(|| NoLine::Settings("there is no such server".to_owned()))?;
+        let opened = line.open(self, registration).await;
+        match &opened {
+            Ok(Opened::New(client)) => {
+                let (events, client) = (client.events(), client.clone());
+                registration.tasks.spawn(follow::follow(Arc::downgrade(self), at, client, events));
+            }
+            Ok(Opened::Open(_)) => {}
+            Err(error) => self.board().set_state(at, ServerState::Down(error.to_string())),
+        }
+        opened
+    }
+
+    /// Notes what a server offers.
+    fn offer(self: &Arc<Self>, at: usize, listing: &Listing) {
+        let Some(line) = self.lines.get(at) else { return };
+        let executor = |tool: &str| call::executor(Arc::downgrade(self), at, tool);
+        let offer = offer::read(&line.server, listing, &self.options.limits, executor);
+        for aside in &offer.set_aside {
+            tracing::info!(
+                server = aside.server,
+                tool = aside.tool,
+                reason = aside.reason,
+                "a tool is set aside"
+            );
+        }
+        self.board().set_offer(at, offer);
+    }
+
+    /// Takes a list over and offers it, unless the plugin went meanwhile.
+    fn take(self: &Arc<Self>, at: usize, listing: &Listing) -> Result<(), PluginError> {
+        let Some(registration) = self.registration() else { return Ok(()) };
+        self.offer(at, listing);
+        self.publish(&registration)
+    }
+
+    fn publish(&self, registration: &Registration) -> Result<(), PluginError> {
+        self.board().publish(&registration.own, &self.options.limits)
+    }
+}

@@ -1,0 +1,211 @@
+//! Results of tools as a model reads them: text, or the structured content; pictures and files as notes.
+
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+
+use crate::tool::ToolError;
+
+/// Longest text of an error, in characters.
+const MAX_ERROR_CHARS: usize = 4_000;
+/// Blocks of one result that are looked at.
+const MAX_BLOCKS: usize = 200;
+/// Longest name or address in a note, in characters.
+const MAX_NOTE_CHARS: usize = 200;
+
+/// What of a result is looked at. Blocks of kinds that nobody knows do no harm.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Said {
+    #[serde(default)]
+    content: Vec<Value>,
+    #[serde(default)]
+    structured_content: Option<Value>,
+    #[serde(default)]
+    is_error: bool,
+}
+
+/// The result of a call for the model, at most so many bytes of it.
+pub(super) fn to_json(raw: &RawValue, max_bytes: usize) -> Result<Value, ToolError> {
+    let said: Said = serde_json::from_str(raw.get())
+        .map_err(|_| ToolError::new("the server answered with something that is no result of a tool"))?;
+    let text = text_of(&said.content);
+    if said.is_error {
+        let text = if text.is_empty() { "the tool failed and did not say why".to_owned() } else { text };
+        return Err(ToolError(first_chars(&text, MAX_ERROR_CHARS)));
+    }
+    let whole = match said.structured_content.filter(|structured| !structured.is_null()) {
+        None => Value::String(text),
+        Some(structured) if repeats(&text, &structured) => structured,
+        Some(structured) => serde_json::json!({ "text": text, "structured": structured }),
+    };
+    Ok(bounded(whole, max_bytes))
+}
+
+/// Whether a text only says what the structured content says, as servers do for clients that read text alone.
+fn repeats(text: &str, structured: &Value) -> bool {
+    let text = text.trim();
+    let same = || serde_json::from_str::<Value>(text).is_ok_and(|said| said == *structured);
+    let only_member =
+        || match structured.as_object().map(|members| members.values().collect::<Vec<_>>()).as_deref() {
+            Some([Value::String(only)]) => only.trim() == text,
+            _ => false,
+        };
+    text.is_empty() || same() || only_member()
+}
+
+fn bounded(whole: Value, max_bytes: usize) -> Value {
+    let text = match &whole {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    if text.len() <= max_bytes {
+        return whole;
+    }
+    let end = (0..=max_bytes).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    format!("{}\n(cut: the first {end} of {} bytes; ask for less)", &text[..end], text.len()).into()
+}
+
+fn text_of(content: &[Value]) -> String {
+    let mut parts: Vec<String> = content.iter().take(MAX_BLOCKS).map(block).collect();
+    if content.len() > MAX_BLOCKS {
+        parts.push(format!("(cut: the first {MAX_BLOCKS} of {} parts)", content.len()));
+    }
+    parts.join("\n")
+}
+
+fn block(block: &Value) -> String {
+    let text = |value: &Value| value.as_str().map(|text| first_chars(text, MAX_NOTE_CHARS));
+    let kind = text(&block["type"]).unwrap_or_default();
+    let mime = |of: &Value| text(&of["mimeType"]).unwrap_or_else(|| "unknown type".to_owned());
+    match kind.as_str() {
+        "text" => block["text"].as_str().unwrap_or_default().to_owned(),
+        "image" | "audio" => {
+            format!("({kind}, {}, {}; not shown)", mime(block), bytes_of(&block["data"]))
+        }
+        "resource_link" => {
+            let name = text(&block["name"]).unwrap_or_default();
+            format!("(resource `{name}` at {})", text(&block["uri"]).unwrap_or_default())
+        }
+        "resource" => {
+            let resource = &block["resource"];
+            let uri = text(&resource["uri"]).unwrap_or_default();
+            match resource["text"].as_str() {
+                Some(said) => format!("(resource {uri})\n{said}"),
+                None => format!(
+                    "(resource {uri}, {}, {}; not shown)",
+                    mime(resource),
+                    bytes_of(&resource["blob"])
+                ),
+            }
+        }
+        other => format!("(a part of the type `{other}`; not shown)"),
+    }
+}
+
+/// About how many bytes a text in base64 stands for.
+fn bytes_of(base64: &Value) -> String {
+    let bytes = base64.as_str().map_or(0, |text| text.trim_end_matches('=').len() * 3 / 4);
+    format!("{bytes} bytes")
+}
+
+/// The start of a text.
+pub(super) fn first_chars(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use toolyard_protocol::raw::to_raw;
+
+    use super::*;
+
+    fn read(result: Value) -> Result<Value, String> {
+        to_json(&to_raw(&result), 1_000).map_err(|error| error.0)
+    }
+
+    #[test]
+    fn text_is_text() {
+        let one = json!({ "content": [{ "type": "text", "text": "hello" }] });
+        assert_eq!(read(one), Ok(json!("hello")));
+        let two = json!({ "content": [{ "type": "text", "text": "a" }, { "type": "text", "text": "b" }] });
+        assert_eq!(read(two), Ok(json!("a\nb")));
+        assert_eq!(read(json!({ "content": [] })), Ok(json!("")));
+    }
+
+    #[test]
+    fn structured_content_is_not_said_twice() {
+        let sum = json!({ "sum": 3 });
+        let with = |text: &str, structured: &Value| {
+            read(json!({ "content": [{ "type": "text", "text": text }], "structuredContent": structured }))
+                .unwrap()
+        };
+        assert_eq!(with(r#"{ "sum": 3 }"#, &sum), sum);
+        assert_eq!(with("", &sum), sum);
+        assert_eq!(with("hi", &json!({ "content": "hi" })), json!({ "content": "hi" }));
+        assert_eq!(with("three", &sum), json!({ "text": "three", "structured": sum }));
+        assert_eq!(with("null", &Value::Null), json!("null"));
+        assert_eq!(read(json!({ "structuredContent": [1] })), Ok(json!([1])));
+    }
+
+    #[test]
+    fn what_is_no_text_is_told_of() {
+        let content = json!([
+            { "type": "image", "data": "AAAA", "mimeType": "image/png" },
+            { "type": "audio", "data": "AAA=" },
+            { "type": "resource_link", "uri": "file:///a", "name": "a" },
+            { "type": "resource", "resource": { "uri": "file:///b", "text": "inside" } },
+            { "type": "resource", "resource": { "uri": "file:///c", "blob": "AAAA", "mimeType": "application/gzip" } },
+            { "type": "hologram", "x": 1 },
+            7,
+        ]);
+        let told = read(json!({ "content": content })).unwrap();
+        let lines: Vec<_> = told.as_str().unwrap().lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "(image, image/png, 3 bytes; not shown)",
+                "(audio, unknown type, 2 bytes; not shown)",
+                "(resource `a` at file:///a)",
+                "(resource file:///b)",
+                "inside",
+                "(resource file:///c, application/gzip, 3 bytes; not shown)",
+                "(a part of the type `hologram`; not shown)",
+                "(a part of the type ``; not shown)",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_failure_is_an_error_in_the_tools_words() {
+        let failed = json!({ "content": [{ "type": "text", "text": "no such city" }], "isError": true });
+        assert_eq!(read(failed), Err("no such city".to_owned()));
+        assert_eq!(
+            read(json!({ "content": [], "isError": true })),
+            Err("the tool failed and did not say why".to_owned())
+        );
+        let long = json!({ "content": [{ "type": "text", "text": "x".repeat(5_000) }], "isError": true });
+        assert_eq!(read(long).unwrap_err().chars().count(), MAX_ERROR_CHARS + 1);
+        assert!(read(json!("no result")).unwrap_err().contains("no result of a tool"));
+    }
+
+    #[test]
+    fn long_results_are_cut_and_say_so() {
+        let long = json!({ "content": [{ "type": "text", "text": "ä".repeat(600) }] });
+        let told = read(long).unwrap();
+        assert!(
+            told.as_str().unwrap().ends_with("\n(cut: the first 1000 of 1200 bytes; ask for less)"),
+            "{told}"
+        );
+        let odd = json!({ "content": [{ "type": "text", "text": format!("x{}", "ä".repeat(600)) }] });
+        assert!(read(odd).unwrap().as_str().unwrap().contains("the first 999 of 1201 bytes"));
+        let structured = json!({ "content": [], "structuredContent": { "a": "x".repeat(2_000) } });
+        let told = read(structured).unwrap();
+        assert!(told.as_str().unwrap().starts_with(r#"{"a":"xxx"#), "{told}");
+        let many = json!({ "content": vec![json!({ "type": "text", "text": "x" }); MAX_BLOCKS + 1] });
+        assert!(read(many).unwrap().as_str().unwrap().ends_with("(cut: the first 200 of 201 parts)"));
+    }
+}

@@ -1,0 +1,270 @@
+//! Schemas of servers in the form that client tools may have: without references.
+//!
+//! References within the schema are replaced by what they refer to. One that leads back into itself, or out of the
+//! schema, cannot be; the tool is then set aside. What else a schema may not have is not judged here.
+
+use serde_json::{Map, Value};
+
+/// Schemas that inlining may make: a few references to references to references can grow without end.
+const MAX_SCHEMAS: usize = 2_000;
+/// Schemas within schemas. More than client tools may have, so that they are told their own rule.
+const MAX_DEPTH: usize = 32;
+
+/// Words about a schema, which may stand beside a reference and say more about this one use of it.
+const REMARKS: [&str; 7] =
+    ["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"];
+/// What says which schema this is and where its parts are: nobody looks for them any more afterwards.
+const MACHINERY: [&str; 6] = ["$schema", "$id", "$anchor", "$comment", "$defs", "definitions"];
+
+/// The schema of a tool's arguments without references. The text says why it cannot be.
+pub(super) fn inlined(schema: &Value) -> Result<Value, String> {
+    let mut work = Work { root: schema, open: Vec::new(), made: 0 };
+    let mut whole = work.schema(schema, 0)?;
+    if let Some(members) = whole.as_object_mut() {
+        // Arguments are an object, whoever forgot to say so.
+        members.entry("type").or_insert_with(|| "object".into());
+    }
+    Ok(whole)
+}
+
+struct Work<'a> {
+    root: &'a Value,
+    /// The references that are being replaced, from the outside in.
+    open: Vec<&'a str>,
+    made: usize,
+}
+
+impl<'a> Work<'a> {
+    fn schema(&mut self, schema: &'a Value, depth: usize) -> Result<Value, String> {
+        // `true`, `false`, and what is no schema at all, which is told later.
+        let Value::Object(members) = schema else { return Ok(schema.clone()) };
+        self.made += 1;
+        if self.made > MAX_SCHEMAS {
+            return Err(format!("its schema has more than {MAX_SCHEMAS} parts when it is written out"));
+        }
+        if depth > MAX_DEPTH {
+            return Err(format!("its schema is deeper than {MAX_DEPTH}"));
+        }
+        match members.get("$ref") {
+            Some(Value::String(reference)) => self.referred(reference, members, depth),
+            Some(_) => Err("its schema has a `$ref` that is no text".to_owned()),
+            None => Ok(Value::Object(self.members(members, depth)?)),
+        }
+    }
+
+    /// The members of a schema, each by what it is: a schema, a list of them, a map of them, or data.
+    fn members(
+        &mut self,
+        members: &'a Map<String, Value>,
+        depth: usize,
+    ) -> Result<Map<String, Value>, String> {
+        let mut whole = Map::new();
+        for (keyword, inside) in members {
+            let inside = match (keyword.as_str(), inside) {
+                (keyword, _) if keyword == "$ref" || MACHINERY.contains(&keyword) => continue,
+                ("properties" | "patternProperties" | "dependentSchemas", Value::Object(map)) => {
+                    let all = map.iter().map(|(name, one)| Ok((name.clone(), self.schema(one, depth + 1)?)));
+                    Value::Object(all.collect::<Result<_, String>>()?)
+                }
+                ("oneOf" | "anyOf" | "allOf" | "prefixItems" | "items", Value::Array(list)) => {
+                    let all = list.iter().map(|one| self.schema(one, depth + 1));
+                    Value::Array(all.collect::<Result<_, _>>()?)
+                }
+                (
+                    "items"
+                    | "additionalItems"
+                    | "additionalProperties"
+                    | "unevaluatedItems"
+                    | "unevaluatedProperties"
+                    | "not"
+                    | "if"
+                    | "then"
+                    | "else"
+                    | "contains"
+                    | "propertyNames",
+                    one,
+                ) => self.schema(one, depth + 1)?,
+                (_, data) => data.clone(),
+            };
+            whole.insert(keyword.clone(), inside);
+        }
+        Ok(whole)
+    }
+
+    /// What a reference refers to, with what stands beside it.
+    fn referred(
+        &mut self,
+        reference: &'a str,
+        members: &'a Map<String, Value>,
+        depth: usize,
+    ) -> Result<Value, String> {
+        let shown: String = reference.chars().take(100).collect();
+        if self.open.contains(&reference) {
+            return Err(format!("its schema refers to itself (`{shown}`), which cannot be written out"));
+        }
+        let target = self
+            .find(reference)
+            .ok_or_else(|| format!("its schema refers to `{shown}`, which is not in it"))?;
+        self.open.push(reference);
+        // A step deeper, or a long chain of references would be a deep stack here.
+        let target = self.schema(target, depth + 1)?;
+        self.open.pop();
+        let beside = self.members(members, depth)?;
+        let (remarks, rules): (Map<_, _>, Map<_, _>) =
+            beside.into_iter().partition(|(keyword, _)| REMARKS.contains(&keyword.as_str()));
+        let mut whole = match target {
+            Value::Object(target) if rules.is_empty() => target,
+            target if rules.is_empty() && remarks.is_empty() => return Ok(target),
+            target => {
+                let all = [Some(target), (!rules.is_empty()).then_some(Value::Object(rules))];
+                Map::from_iter([("allOf".to_owned(), all.into_iter().flatten().collect())])
+            }
+        };
+        whole.extend(remarks);
+        Ok(Value::Object(whole))
+    }
+
+    /// `#` and a path within the schema.
+    fn find(&self, reference: &str) -> Option<&'a Value> {
+        let path = reference.strip_prefix('#')?;
+        self.root.pointer(&unescaped(path)?)
+    }
+}
+
+/// A path in a URL as it was before it was put there; none where it is broken.
+fn unescaped(path: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let [high, low, after @ ..] = rest else { return None };
+        rest = after;
+        let digit = |byte: &u8| char::from(*byte).to_digit(16);
+        bytes.push(u8::try_from(digit(high)? * 16 + digit(low)?).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn local_references_are_written_out() {
+        let schema = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "properties": {
+                "from": { "$ref": "#/$defs/place" },
+                "to": { "$ref": "#/definitions/old%20place", "description": "Where to." },
+                "all": { "type": "array", "items": { "$ref": "#/$defs/place" } },
+                "again": { "$ref": "#/properties/all" },
+            },
+            "$defs": {
+                "place": { "type": "object", "properties": { "name": { "$ref": "#/$defs/a~1b" } } },
+                "a/b": { "type": "string", "description": "A name." },
+            },
+            "definitions": { "old place": { "type": "string", "description": "Some place." } },
+        });
+        let place = json!({ "type": "object", "properties": { "name": { "type": "string", "description": "A name." } } });
+        let all = json!({ "type": "array", "items": place });
+        assert_eq!(
+            inlined(&schema).unwrap(),
+            json!({
+                "type": "object",
+                "properties": {
+                    "from": place,
+                    "to": { "type": "string", "description": "Where to." },
+                    "all": all,
+                    "again": all,
+                },
+            })
+        );
+    }
+
+    #[test]
+    fn rules_beside_a_reference_stay_rules() {
+        let schema = json!({
+            "type": "object",
+            "properties": { "n": { "$ref": "#/$defs/n", "maximum": 9, "title": "N" }, "yes": { "$ref": "#/$defs/yes", "title": "Y" } },
+            "$defs": { "n": { "type": "integer" }, "yes": true },
+        });
+        let whole = inlined(&schema).unwrap();
+        assert_eq!(
+            whole["properties"],
+            json!({
+                "n": { "allOf": [{ "type": "integer" }, { "maximum": 9 }], "title": "N" },
+                "yes": { "allOf": [true], "title": "Y" },
+            })
+        );
+    }
+
+    #[test]
+    fn data_and_names_are_no_references() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "$ref": { "type": "string", "default": { "$ref": "#/nowhere" }, "enum": [{ "$ref": 5 }] },
+                "definitions": { "type": "string" },
+            },
+            "required": ["$ref"],
+        });
+        assert_eq!(inlined(&schema).unwrap(), schema);
+    }
+
+    #[test]
+    fn what_cannot_be_written_out_says_why() {
+        let with = |reference: Value| {
+            json!({ "type": "object", "properties": { "x": { "$ref": reference } },
+            "$defs": { "tree": { "type": "array", "items": { "$ref": "#/$defs/tree" } },
+                       "ping": { "$ref": "#/$defs/pong" }, "pong": { "not": { "$ref": "#/$defs/ping" } } } })
+        };
+        for (reference, words) in [
+            (json!("#"), "refers to itself (`#`)"),
+            (json!("#/$defs/tree"), "refers to itself (`#/$defs/tree`)"),
+            (json!("#/$defs/ping"), "refers to itself"),
+            (json!("#/$defs/none"), "`#/$defs/none`, which is not in it"),
+            (json!("#anchor"), "which is not in it"),
+            (json!("https://example.com/x.json"), "which is not in it"),
+            (json!("other.json#/a"), "which is not in it"),
+            (json!("#/%zz"), "which is not in it"),
+            (json!("#/%e4"), "which is not in it"),
+            (json!(5), "`$ref` that is no text"),
+        ] {
+            let told = inlined(&with(reference.clone())).unwrap_err();
+            assert!(told.contains(words), "{reference}: {told}");
+        }
+    }
+
+    #[test]
+    fn growth_and_depth_are_bounded() {
+        let mut definitions = Map::new();
+        definitions.insert("d0".to_owned(), json!({ "type": "string" }));
+        for n in 1..40 {
+            let below = json!({ "$ref": format!("#/$defs/d{}", n - 1) });
+            definitions.insert(format!("d{n}"), json!({ "anyOf": [below, below] }));
+        }
+        let laughs = |n: usize| {
+            let properties = json!({ "x": { "$ref": format!("#/$defs/d{n}") } });
+            inlined(&json!({ "type": "object", "properties": properties, "$defs": definitions }))
+        };
+        assert!(laughs(5).is_ok());
+        assert!(laughs(12).unwrap_err().contains("more than 2000 parts"));
+        let deep = (0..=MAX_DEPTH).fold(json!({}), |inside, _| json!({ "not": inside }));
+        assert!(inlined(&deep).unwrap_err().contains("deeper than 32"));
+    }
+
+    #[test]
+    fn arguments_are_an_object() {
+        assert_eq!(inlined(&json!({})).unwrap(), json!({ "type": "object" }));
+        assert_eq!(inlined(&json!(true)).unwrap(), json!(true));
+        let root = json!({ "$ref": "#/$defs/a", "$defs": { "a": { "type": "object", "required": ["x"] } } });
+        assert_eq!(inlined(&root).unwrap(), json!({ "type": "object", "required": ["x"] }));
+    }
+}

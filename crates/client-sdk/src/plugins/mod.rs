@@ -1,0 +1,37 @@
+//! Plugins that ship. Each comes with a feature of this crate, so that nobody builds what they do not use.
+//!
+//! | plugin | tools | feature |
+//! | --- | --- | --- |
+//! | `files` | read, write, list and search files in folders that you name | `toolbox` |
+//! | `fetch` | a page of the web as text | `toolbox` |
+//! | `sqlite` | look into a SQLite database, which cannot be changed | `sqlite` |
+//! | `mcp` | the tools of MCP servers, by command or by URL | `mcp` |
+//!
+//! The modules also give their tools without a plugin around them (`tools`), for a client that registers single tools.
+
+#[cfg(feature = "toolbox")]
+mod boxed;
+#[cfg(feature = "toolbox")]
+pub mod fetch;
+#[cfg(feature = "toolbox")]
+pub mod files;
+#[cfg(feature = "mcp")]
+pub mod mcp;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+
+#[cfg(feature = "mcp")]
+pub use self::mcp::mcp;
+#[cfg(feature = "sqlite")]
+pub use self::sqlite::sqlite;
+#[cfg(feature = "toolbox")]
+pub use self::{fetch::fetch, files::files};
+
+/// What the plugins of this crate say their version is.
+#[cfg(any(feature = "mcp", feature = "sqlite", feature = "toolbox"))]
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The guide, so that its examples are compiled.
+#[cfg(all(doctest, feature = "mcp", feature = "sqlite", feature = "toolbox"))]
+#[doc = include_str!("../../../../docs/plugins-that-ship.md")]
+struct Guide;

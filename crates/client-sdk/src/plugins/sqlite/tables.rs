@@ -1,0 +1,144 @@
+//! `sqlite_list_tables`: what there is to ask for.
+
+use rusqlite::Row;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    allow::Purpose,
+    error::QueryError,
+    open::{Database, Open},
+    work::Stop,
+};
+
+/// Most tables of one answer.
+pub(super) const MAX_TABLES: usize = 200;
+/// Most columns of a table that are named.
+pub(super) const MAX_COLUMNS: usize = 200;
+/// Rows are counted up to here.
+pub(super) const MAX_COUNTED: i64 = 10_000;
+
+/// The arguments.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListArguments {
+    /// Only tables with this in their name, for example `order`. All of them if left out.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    name: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Tables {
+    tables: Vec<Table>,
+    /// What is missing, and how to get at it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cut: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Table {
+    name: String,
+    kind: String,
+    /// Name, type, and what is worth knowing.
+    columns: Vec<String>,
+    /// A number, or that there are more than were counted. Only tables are counted: a view may take long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<Value>,
+}
+
+pub(super) fn list(
+    database: &Database,
+    arguments: &ListArguments,
+    stop: &Stop,
+) -> Result<Tables, QueryError> {
+    let open = database.open(Purpose::Schema, stop)?;
+    let wanted = arguments.name.as_deref().unwrap_or_default().to_lowercase();
+    let mut found = names(&open).map_err(|error| open.error(error))?;
+    found.retain(|(name, _)| name.to_lowercase().contains(&wanted));
+    found.sort();
+
+    let mut answer = Tables { tables: Vec::new(), cut: None };
+    let (total, mut bytes) = (found.len(), 0);
+    for (name, kind) in found {
+        let table = describe(&open, name, kind).map_err(|error| open.error(error))?;
+        bytes += size(&table);
+        if answer.tables.len() == MAX_TABLES || bytes > database.options.max_output_bytes {
+            let count = answer.tables.len();
+            answer.cut =
+                Some(format!("the first {count} of {total} tables; find others by a part of their name"));
+            break;
+        }
+        answer.tables.push(table);
+    }
+    Ok(answer)
+}
+
+fn size(table: &Table) -> usize {
+    table.name.len()
+        + table.kind.len()
+        + table.columns.iter().map(|column| column.len() + 3).sum::<usize>()
+        + 50
+}
+
+/// Tables and views, without those that SQLite keeps for itself.
+fn names(open: &Open) -> rusqlite::Result<Vec<(String, String)>> {
+    let mut found = Vec::new();
+    open.connection.pragma_query(None, "table_list", |row| {
+        let (schema, name, kind): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        if schema == "main" && kind != "shadow" && !name.starts_with("sqlite_") {
+            found.push((name, kind));
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+fn describe(open: &Open, name: String, kind: String) -> rusqlite::Result<Table> {
+    let mut columns = Vec::new();
+    let mut left_out = 0;
+    let read = open.connection.pragma(None, "table_xinfo", &name, |row| {
+        // Columns that exist for the arguments of virtual tables only.
+        if row.get::<_, i64>("hidden")? == 1 {
+            return Ok(());
+        }
+        if columns.len() < MAX_COLUMNS {
+            columns.push(column(row)?)
+        } else {
+            left_out += 1
+        }
+        Ok(())
+    });
+    if let Err(error) = read {
+        // A view on a table that is gone does not hide the rest.
+        tracing::debug!(%error, "the columns of a table cannot be read");
+    }
+    if left_out > 0 {
+        columns.push(format!("… and {left_out} more"));
+    }
+    let rows = if kind == "table" { Some(count(open, &name)?) } else { None };
+    Ok(Table { name, kind, columns, rows })
+}
+
+fn column(row: &Row<'_>) -> rusqlite::Result<String> {
+    let mut text: String = row.get("name")?;
+    let kind: String = row.get("type")?;
+    if !kind.is_empty() {
+        text = format!("{text} {kind}");
+    }
+    if row.get::<_, i64>("pk")? > 0 {
+        text.push_str(" PRIMARY KEY");
+    }
+    if row.get::<_, bool>("notnull")? {
+        text.push_str(" NOT NULL");
+    }
+    Ok(text)
+}
+
+fn count(open: &Open, name: &str) -> rusqlite::Result<Value> {
+    let name = name.replace('"', "\"\"");
+    let sql = format!("SELECT count(*) FROM (SELECT 1 FROM main.\"{name}\" LIMIT {})", MAX_COUNTED + 1);
+    let counted: i64 = open.connection.query_row(&sql, [], |row| row.get(0))?;
+    Ok(if counted > MAX_COUNTED { format!("more than {MAX_COUNTED}").into() } else { counted.into() })
+}

@@ -1,0 +1,129 @@
+//! Runs work on a database off the async threads, so much of it at once, and tells it when its time is over.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout, timeout_at},
+};
+
+use super::error::QueryError;
+
+/// What is waited beyond the limit for work to notice that its time is over.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Lets so many calls run at once. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct Gate(Arc<Semaphore>);
+
+impl Gate {
+    pub(super) fn new(at_once: usize) -> Self {
+        Self(Arc::new(Semaphore::new(at_once)))
+    }
+
+    /// Runs work for at most so long, waiting included. Dropping the future ends it.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        limit: Duration,
+        work: impl FnOnce(&Stop) -> Result<T, QueryError> + Send + 'static,
+    ) -> Result<T, QueryError> {
+        let end = Instant::now() + limit;
+        let waited = timeout_at(end, self.0.clone().acquire_owned()).await;
+        let permit = waited.map_err(|_| QueryError::Busy)?.map_err(|_| QueryError::Failed)?;
+        let stop = Stop { left: Arc::default(), end };
+        let _leaving = SetOnDrop(stop.left.clone());
+        let running = tokio::task::spawn_blocking(move || {
+            // Until the thread is free again, also where nobody waits for it any more.
+            let _permit = permit;
+            work(&stop)
+        });
+        match timeout(limit + GRACE, running).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) => Err(QueryError::Failed),
+            Err(_) => Err(QueryError::TooSlow(limit)),
+        }
+    }
+}
+
+/// Says when work has to end: its time is over, or nobody waits.
+#[derive(Debug, Clone)]
+pub(super) struct Stop {
+    left: Arc<AtomicBool>,
+    end: Instant,
+}
+
+impl Stop {
+    pub(super) fn is_over(&self) -> bool {
+        self.left.load(Ordering::Relaxed) || Instant::now() >= self.end
+    }
+}
+
+struct SetOnDrop(Arc<AtomicBool>);
+
+impl Drop for SetOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn until_over(stop: &Stop) {
+        while !stop.is_over() {
+            std::thread::yield_now();
+        }
+    }
+
+    #[tokio::test]
+    async fn work_ends_when_nobody_waits() {
+        let (begun, has_begun) = mpsc::channel();
+        let (ended, has_ended) = mpsc::channel();
+        let gate = Gate::new(1);
+        let mut work = Box::pin(gate.run(LONG, move |stop| {
+            begun.send(()).unwrap();
+            until_over(stop);
+            ended.send(()).unwrap();
+            Ok(())
+        }));
+        assert!(timeout(Duration::from_millis(1), &mut work).await.is_err());
+        has_begun.recv_timeout(LONG).unwrap();
+        drop(work);
+        has_ended.recv_timeout(LONG).unwrap();
+        assert_eq!(gate.run(LONG, |_| Ok(7)).await, Ok(7), "the place is free again");
+    }
+
+    #[tokio::test]
+    async fn so_many_run_at_once_and_the_next_gives_up_in_time() {
+        let gate = Gate::new(1);
+        let (begun, has_begun) = tokio::sync::oneshot::channel();
+        let first = gate.run(LONG, move |stop| {
+            begun.send(()).unwrap();
+            until_over(stop);
+            Ok(())
+        });
+        tokio::select! {
+            _ = first => panic!("it runs until it is left"),
+            second = async {
+                has_begun.await.unwrap();
+                gate.run(Duration::from_millis(5), |_| Ok(())).await
+            } => assert_eq!(second, Err(QueryError::Busy)),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_told() {
+        assert_eq!(Gate::new(1).run::<()>(LONG, |_| panic!("on purpose")).await, Err(QueryError::Failed));
+    }
+}
