@@ -1,17 +1,66 @@
 //! Talk to a server: chat as a stream of events, tools that run in this program, and plugins with hooks.
 //!
+//! ```no_run
+//! use schemars::JsonSchema;
+//! use serde::Deserialize;
+//! use toolyard_client_sdk::{Client, ToolContext, create_tool};
+//!
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Where {
+//!     /// A city.
+//!     city: String,
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let weather = create_tool("weather", "The weather of a city.", |args: Where, _cx: ToolContext| async move {
+//!         Ok::<_, std::fmt::Error>(format!("It rains in {}.", args.city))
+//!     });
+//!     let client = Client::builder("http://127.0.0.1:8787").user("ada@example.com").build()?;
+//!     client.register_tool(weather)?;
+//!     let answer = client.ask("Do I need an umbrella in Oslo?").await?;
+//!     let next = client.ask(answer.and_then("And in Rome?")).await?;
+//!     assert!(next.history.len() > answer.history.len());
+//!     Ok(())
+//! }
+//! ```
+//!
 //! | look for | in |
 //! | --- | --- |
+//! | a server, and what is asked | [`Client`], [`Question`] |
+//! | what is told | [`ChatStream`], [`Event`], [`Answer`] |
 //! | a tool that runs here | [`tool`] |
 //! | plugins: tools and hooks together | [`plugin`] |
 //! | plugins that ship: files, pages, SQLite, MCP servers | [`plugins`] |
+//! | what is sent and stored | [`message`] |
+//! | the way to a server | [`wire`] |
+//! | the stream itself | [`stream`] |
 
 #![warn(missing_docs)]
 
+pub mod chat;
+pub mod client;
+pub mod message;
 pub mod plugin;
 pub mod plugins;
+pub mod stream;
 pub mod tool;
+pub mod wire;
 
-pub use plugin::{Hooks, OwnTools, Plugin, PluginError};
-pub use tool::{Tool, ToolContext, ToolError, create_dynamic_tool, create_tool};
-pub use toolyard_protocol::chat::ClientTool;
+pub use chat::{Answer, CallResult, ChatError, ChatStream, Event, Finish};
+pub use client::{Client, ClientBuilder, ClientError, Question};
+pub use message::{Message, Part, Role};
+pub use plugin::{Draft, HookError, Hooks, OwnTools, Plugin, PluginError, PluginManager};
+pub use tool::{Call, CallRun, Progress, Tool, ToolContext, ToolError, create_dynamic_tool, create_tool};
+pub use toolyard_protocol::chat::{
+    ClientTool, ClientToolLimits,
+    ui::{NoticeData, ToolData},
+};
+
+/// The examples of the guide are compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/client-sdk.md")]
+struct Guide;
+
+/// The target of everything that this crate traces.
+pub const TRACE_TARGET: &str = "toolyard_client";

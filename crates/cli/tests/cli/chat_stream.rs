@@ -39,9 +39,8 @@ async fn what_is_not_known_is_passed_over() {
             ": stream-open\r\n\r\n",
             "event: x\r\nid: 7\r\ndata: {\"type\":\"start\",\"messageMetadata\":{\"a\":1}}\r\n\r\n",
             "data:{\"type\":\"steering-message\",\"id\":\"1\",\"parts\":[]}\n\n",
-            "data: not JSON\n\ndata: {\"type\":\"text-delta\"}\n\n",
+            "data: not JSON\n\ndata: {\"type\":\"text-start\",\"id\":\"t\"}\n\n",
             "data: {\"type\":\"text-delta\",\"id\":\"t\",\"delta\":\"Hi\",\"citations\":[]}\n\n",
-            "data: {\"type\":\"tool-output-available\",\"toolCallId\":\"nobody's\",\"output\":1}\n\n",
             "data: {\"type\":\"finish\",\"finishReason\":\"interrupted\"}",
         ),
     )
@@ -70,9 +69,18 @@ async fn a_tool_of_another_client_is_not_run() {
 
 #[tokio::test]
 async fn what_is_no_answer_is_told() {
-    let cut = asked("text/event-stream", "data: {\"type\":\"text-delta\",\"delta\":\"Half\"}\n\n").await;
+    let half = concat!(
+        "data: {\"type\":\"text-start\",\"id\":\"t\"}\n\n",
+        "data: {\"type\":\"text-delta\",\"id\":\"t\",\"delta\":\"Half\"}\n\n",
+    );
+    let cut = asked("text/event-stream", half).await;
     assert_eq!((cut.code, cut.out.as_str()), (1, "Half\n"));
     assert!(cut.err.contains("it ended in the middle"), "{}", cut.err);
+    let lost =
+        asked("text/event-stream", "data: {\"type\":\"text-delta\",\"id\":\"t\",\"delta\":\"Half\"}\n\n")
+            .await
+            .bad();
+    assert!(lost.contains("`text-delta` comes for `t`, which has not begun"), "{lost}");
     let other = asked("text/html", "<html>").await.bad();
     assert!(other.contains("is that a Toolyard server?"), "{other}");
 }

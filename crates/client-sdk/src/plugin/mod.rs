@@ -1,18 +1,33 @@
 //! A plugin: tools and hooks that come and go together.
+//!
+//! | look for | in |
+//! | --- | --- |
+//! | what a plugin may do beside its tools | `hooks`, `draft` |
+//! | what it offers, and who else has the name | `table` |
+//! | how it is registered, and how its hooks are run | `manager`, `bounded` |
+//! | the tools of one request, frozen | `toolset` |
 
+mod bounded;
+mod draft;
 mod hooks;
+mod manager;
 mod table;
+mod toolset;
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use toolyard_protocol::chat::ClientTool;
 
+pub use draft::Draft;
 pub use hooks::{HookError, Hooks, NoHooks};
+pub use manager::{HOOK_TIMEOUT, ManagerSettings, PluginManager, REGISTER_TIMEOUT};
 pub use table::OwnTools;
+pub(crate) use toolset::Toolset;
 
 use crate::tool::{Executor, Tool};
 
 /// Why a plugin or its tools were refused. Nothing of it is registered then.
+#[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PluginError {
     /// It has no name.
@@ -66,12 +81,34 @@ pub enum PluginError {
         /// The tool.
         tool: String,
     },
+    /// The name belongs to somebody else, and one of the two is no plugin.
+    #[error("a tool `{tool}` is registered already, by {by}")]
+    Taken {
+        /// The tool.
+        tool: String,
+        /// Who has it.
+        by: String,
+    },
+    /// A tool without a plugin cannot be offered to a model.
+    #[error("the tool cannot be used: {problem}")]
+    BadTool {
+        /// Which tool, and what is wrong with it.
+        problem: String,
+    },
     /// The plugin said no itself.
     #[error("the plugin `{plugin}` could not be registered: {why}")]
     Refused {
         /// The plugin.
         plugin: String,
         /// Its words.
+        why: String,
+    },
+    /// It is gone, but it did not end well.
+    #[error("the plugin `{plugin}` is not registered any more, but did not end well: {why}")]
+    Left {
+        /// The plugin.
+        plugin: String,
+        /// What happened.
         why: String,
     },
     /// It is not registered (any more).

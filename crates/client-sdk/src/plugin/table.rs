@@ -1,28 +1,127 @@
-//! The tools of all plugins, each name once.
+//! The tools of all plugins, each name once, and within the rules of the server.
 
 use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use toolyard_protocol::chat::{ClientTool, ClientToolLimits, client_tool};
+
 use super::PluginError;
 use crate::tool::Tool;
 
+/// The entry of tools that belong to no plugin. No plugin can have that name.
+pub(crate) const NO_PLUGIN: &str = "";
+
 /// The tools of all plugins, in the order of registration.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Table {
-    plugins: Mutex<Vec<(String, Vec<Tool>)>>,
+    entries: Mutex<Entries>,
+    limits: ClientToolLimits,
+}
+
+#[derive(Debug, Default)]
+struct Entries {
+    list: Vec<Entry>,
+    last_id: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    /// Tells a plugin from one of the same name that was there before.
+    id: u64,
+    plugin: Arc<str>,
+    tools: Vec<Tool>,
+    /// Whether it is registered to the end; before that its tools are not offered.
+    live: bool,
 }
 
 impl Table {
-    fn lock(&self) -> MutexGuard<'_, Vec<(String, Vec<Tool>)>> {
-        self.plugins.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn new(limits: ClientToolLimits) -> Self {
+        Self { entries: Mutex::default(), limits }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes room for a plugin and takes its first tools, all or none.
+    pub(crate) fn add(self: &Arc<Self>, plugin: &str, tools: Vec<Tool>) -> Result<OwnTools, PluginError> {
+        let mut entries = self.lock();
+        if entries.list.iter().any(|entry| *entry.plugin == *plugin) {
+            return Err(PluginError::Duplicate { plugin: plugin.to_owned() });
+        }
+        let id = entries.last_id + 1;
+        self.check(&entries.list, id, plugin, &tools)?;
+        entries.last_id = id;
+        let plugin: Arc<str> = plugin.into();
+        entries.list.push(Entry { id, plugin: plugin.clone(), tools, live: false });
+        Ok(OwnTools { id, plugin, table: self.clone() })
+    }
+
+    /// From now on its tools are offered.
+    pub(crate) fn go_live(&self, own: &OwnTools) {
+        self.set_live(own, true);
+    }
+
+    /// From now on they are not.
+    pub(crate) fn hide(&self, own: &OwnTools) {
+        self.set_live(own, false);
+    }
+
+    fn set_live(&self, own: &OwnTools, live: bool) {
+        for entry in self.lock().list.iter_mut().filter(|entry| entry.id == own.id) {
+            entry.live = live;
+        }
+    }
+
+    pub(crate) fn remove(&self, own: &OwnTools) {
+        self.lock().list.retain(|entry| entry.id != own.id);
+    }
+
+    /// All tools that are offered, each with its plugin.
+    pub(crate) fn offered(&self) -> Vec<(Arc<str>, Tool)> {
+        let entries = self.lock();
+        let live = entries.list.iter().filter(|entry| entry.live);
+        live.flat_map(|entry| entry.tools.iter().map(|tool| (entry.plugin.clone(), tool.clone()))).collect()
+    }
+
+    /// Whether these may stand for those that the entry has.
+    fn check(&self, entries: &[Entry], id: u64, plugin: &str, tools: &[Tool]) -> Result<(), PluginError> {
+        let others = || entries.iter().filter(|entry| entry.id != id);
+        for entry in others() {
+            if let Some(tool) =
+                tools.iter().find(|tool| entry.tools.iter().any(|other| other.name() == tool.name()))
+            {
+                return Err(conflict(plugin, &entry.plugin, tool.name()));
+            }
+        }
+        // The rules count all tools of a request together.
+        let all: Vec<ClientTool> = others()
+            .flat_map(|entry| &entry.tools)
+            .chain(tools)
+            .map(|tool| tool.definition().clone())
+            .collect();
+        client_tool::check(&all, &self.limits, |_| false).map_err(|problem| match plugin {
+            NO_PLUGIN => PluginError::BadTool { problem: problem.to_string() },
+            _ => PluginError::Tool { plugin: plugin.to_owned(), problem: problem.to_string() },
+        })
+    }
+}
+
+fn conflict(plugin: &str, other: &str, tool: &str) -> PluginError {
+    let tool = tool.to_owned();
+    match (plugin, other) {
+        (_, NO_PLUGIN) => PluginError::Taken { tool, by: "this program".to_owned() },
+        (NO_PLUGIN, other) => PluginError::Taken { tool, by: format!("the plugin `{other}`") },
+        (plugin, other) => PluginError::Conflict { plugin: plugin.to_owned(), other: other.to_owned(), tool },
     }
 }
 
 /// The tools of one plugin, which it may change while it is registered. Cheap to clone.
 #[derive(Clone)]
 pub struct OwnTools {
+    id: u64,
     plugin: Arc<str>,
     table: Arc<Table>,
 }
@@ -30,40 +129,122 @@ pub struct OwnTools {
 impl OwnTools {
     /// For a plugin outside any client, as in tests of a plugin.
     pub fn alone(plugin: &str) -> Self {
-        let table = Table { plugins: Mutex::new(vec![(plugin.to_owned(), Vec::new())]) };
-        Self { plugin: plugin.into(), table: Arc::new(table) }
+        let plugin: Arc<str> = plugin.into();
+        let table = Table::new(ClientToolLimits::default());
+        table.lock().list.push(Entry { id: 0, plugin: plugin.clone(), tools: Vec::new(), live: true });
+        Self { id: 0, plugin, table: Arc::new(table) }
     }
 
     /// What the plugin offers now.
     pub fn get(&self) -> Vec<Tool> {
-        let plugins = self.table.lock();
-        plugins
+        let entries = self.table.lock();
+        entries
+            .list
             .iter()
-            .find(|(name, _)| **name == *self.plugin)
-            .map(|(_, tools)| tools.clone())
+            .find(|entry| entry.id == self.id)
+            .map(|entry| entry.tools.clone())
             .unwrap_or_default()
     }
 
-    /// Offers these instead, all or none. Requests under way keep what they had.
+    /// Offers these instead, all or none. Requests under way keep what they had. A plugin that is not registered any more
+    /// offers nothing, even if another one has its name now.
     pub fn replace(&self, tools: Vec<Tool>) -> Result<(), PluginError> {
-        let plugin = || self.plugin.to_string();
-        let mut plugins = self.table.lock();
-        for (other, theirs) in plugins.iter().filter(|(name, _)| **name != *self.plugin) {
-            if let Some(tool) =
-                tools.iter().find(|tool| theirs.iter().any(|their| their.name() == tool.name()))
-            {
-                let tool = tool.name().to_owned();
-                return Err(PluginError::Conflict { plugin: plugin(), other: other.clone(), tool });
-            }
-        }
-        let own = plugins.iter_mut().find(|(name, _)| **name == *self.plugin);
-        own.ok_or_else(|| PluginError::Unknown { plugin: plugin() })?.1 = tools;
+        self.change(|_| Ok(tools))
+    }
+
+    /// One more, or none.
+    pub(crate) fn add(&self, tool: Tool) -> Result<(), PluginError> {
+        self.change(|own| match own.iter().any(|own| own.name() == tool.name()) {
+            true => Err(conflict(&self.plugin, &self.plugin, tool.name())),
+            false => Ok(own.iter().cloned().chain([tool]).collect()),
+        })
+    }
+
+    /// Looks and changes under one lock, so that nobody comes in between.
+    fn change(&self, to: impl FnOnce(&[Tool]) -> Result<Vec<Tool>, PluginError>) -> Result<(), PluginError> {
+        let mut entries = self.table.lock();
+        let place = entries.list.iter().position(|entry| entry.id == self.id);
+        let place = place.ok_or_else(|| PluginError::Unknown { plugin: self.plugin.to_string() })?;
+        let tools = to(&entries.list[place].tools)?;
+        self.table.check(&entries.list, self.id, &self.plugin, &tools)?;
+        entries.list[place].tools = tools;
         Ok(())
+    }
+
+    pub(crate) fn table(&self) -> &Table {
+        &self.table
     }
 }
 
 impl fmt::Debug for OwnTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OwnTools").field("plugin", &self.plugin).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, Value, json};
+
+    use super::*;
+    use crate::tool::{ToolContext, create_dynamic_tool};
+
+    fn tool(name: &str) -> Tool {
+        create_dynamic_tool(
+            name,
+            "d",
+            json!({ "type": "object" }),
+            |_: Map<String, Value>, _: ToolContext| async { Ok::<_, String>(1) },
+        )
+    }
+
+    fn names(table: &Table) -> Vec<String> {
+        table.offered().iter().map(|(_, tool)| tool.name().to_owned()).collect()
+    }
+
+    fn table() -> Arc<Table> {
+        Arc::new(Table::new(ClientToolLimits { tools: 3, ..ClientToolLimits::default() }))
+    }
+
+    #[test]
+    fn tools_are_offered_once_their_plugin_is_registered_to_the_end() {
+        let table = table();
+        let own = table.add("p", vec![tool("a")]).unwrap();
+        assert_eq!(names(&table), [""; 0]);
+        own.replace(vec![tool("b"), tool("c")]).unwrap();
+        table.go_live(&own);
+        assert_eq!(names(&table), ["b", "c"]);
+        table.remove(&own);
+        assert_eq!(names(&table), [""; 0]);
+    }
+
+    #[test]
+    fn a_plugin_that_went_does_not_change_the_tools_of_its_successor() {
+        let table = table();
+        let old = table.add("p", vec![]).unwrap();
+        table.remove(&old);
+        let new = table.add("p", vec![tool("a")]).unwrap();
+        table.go_live(&new);
+        assert_eq!(old.replace(vec![tool("b")]), Err(PluginError::Unknown { plugin: "p".to_owned() }));
+        assert_eq!((names(&table), old.get().len()), (vec!["a".to_owned()], 0));
+    }
+
+    #[test]
+    fn the_bounds_hold_for_all_plugins_together_and_for_later_changes() {
+        let table = table();
+        let own = table.add("p", vec![tool("a"), tool("b")]).unwrap();
+        let other = table.add("q", vec![tool("c")]).unwrap();
+        let many = other.replace(vec![tool("c"), tool("d")]).unwrap_err().to_string();
+        assert!(many.contains("plugin `q`") && many.contains("4 tools; at most 3"), "{many}");
+        assert_eq!(other.get().len(), 1, "all or none");
+        let taken = other.replace(vec![tool("a")]).unwrap_err();
+        assert_eq!(
+            taken,
+            PluginError::Conflict { plugin: "q".to_owned(), other: "p".to_owned(), tool: "a".to_owned() }
+        );
+        assert!(
+            own.replace(vec![tool("a"), tool("a")]).unwrap_err().to_string().contains("two of that name")
+        );
+        assert!(own.replace(vec![tool("1a")]).unwrap_err().to_string().contains("must begin with a letter"));
     }
 }

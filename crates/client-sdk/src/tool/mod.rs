@@ -3,7 +3,9 @@
 //! [`create_tool`] takes the schema from the function's argument type, [`create_dynamic_tool`] takes one written by hand.
 //! The server does not check arguments of client tools; [`create_tool`] does by reading them into the type.
 
+mod call;
 mod context;
+mod over;
 mod schema;
 
 use std::{fmt, fmt::Display, future::Future, sync::Arc};
@@ -14,7 +16,10 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use toolyard_protocol::chat::ClientTool;
 
+pub use call::Call;
+pub(crate) use call::first_text;
 pub use context::{Progress, ToolContext};
+pub use over::{CallRun, OnToolCall};
 
 /// Why a call failed, in words that the model reads as `{"error": …}`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

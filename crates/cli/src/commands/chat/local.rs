@@ -12,7 +12,7 @@ use toolyard_server::{
     telemetry::{self, LogGuard},
 };
 
-use super::door::{Door, Local};
+use super::door::Door;
 use crate::{
     cli::Context,
     commands::mcp::embedded::{USER, everybodys, without_a_place},
@@ -76,7 +76,7 @@ impl LocalArgs {
         let platform = Embedded::start(config, world).await.map_err(CliError::Start)?;
         platform.first_lists(FIRST_LISTS).await;
         let kept = Kept { _folder: folder, _log: log };
-        Ok((Door::Local(Local { platform, user }), kept))
+        Ok((Door::local(platform, user)?, kept))
     }
 
     /// The folder stands beside those of the configuration, and takes the place of one with its name.

@@ -1,8 +1,6 @@
 //! `toolyard chat`: talk to a model that has the user's tools, in the terminal. The conversation is kept here, in memory,
 //! and sent whole with each question.
 
-mod answer;
-mod chunk;
 mod door;
 mod local;
 mod orders;
@@ -95,7 +93,7 @@ pub(crate) async fn run(cx: &Context, args: ChatArgs) -> Result<Verdict, CliErro
         message => message.map(str::to_owned),
     };
     let (door, _kept) = match args.local.local {
-        false => (Door::Remote { client: Box::new(cx.client()?), server: cx.server().to_owned() }, None),
+        false => (Door::remote(cx)?, None),
         true => tokio::select! {
             started = args.local.start(cx) => started.map(|(door, kept)| (door, Some(kept)))?,
             _ = signals.which() => return Err(CliError::Stopped),

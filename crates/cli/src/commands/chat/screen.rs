@@ -4,10 +4,9 @@
 use std::io::{self, Write};
 
 use tokio::time::Instant;
-use toolyard_protocol::chat::ui::{ProgressData, ToolData};
+use toolyard_client_sdk::{CallResult, Event, Progress, ToolData, chat::NOTICE_TOOL_ROUNDS};
 
 use super::{
-    chunk::Chunk,
     style::Style,
     words::{RESULT_CHARS, arguments, duration, few_words},
 };
@@ -81,44 +80,33 @@ impl Screen {
     }
 
     /// Shows what was told.
-    pub(super) fn show(&mut self, chunk: &Chunk, now: Instant) -> io::Result<()> {
-        match chunk {
-            Chunk::StartStep => {
+    pub(super) fn show(&mut self, event: &Event, now: Instant) -> io::Result<()> {
+        match event {
+            Event::Step => {
                 self.end_line()?;
                 self.status(WAITING)
             }
-            Chunk::TextDelta { delta } => self.words(delta),
-            Chunk::TextEnd => self.end_line(),
-            Chunk::ReasoningDelta => self.status("the model thinks"),
-            Chunk::ToolInputAvailable { tool_call_id, tool_name, input, .. } => {
-                let (id, name) = (tool_call_id.clone(), tool_name.clone());
-                self.calls.push(Call { id, name, arguments: arguments(input), since: now });
-                self.running(tool_call_id, "")
+            Event::Text { delta } => self.words(delta),
+            Event::TextEnd => self.end_line(),
+            Event::Reasoning { .. } => self.status("the model thinks"),
+            Event::ToolCall(call) => {
+                let (id, name) = (call.id.clone(), call.tool.clone());
+                self.calls.push(Call { id, name, arguments: arguments(&call.input), since: now });
+                self.running(&call.id, "")
             }
-            Chunk::Tool { data } => self.names(data),
-            Chunk::Progress { data } => self.progress(data),
-            Chunk::ToolInputError { tool_name, input, error_text, .. } => {
-                let call = format!("{tool_name}({})", arguments(input));
-                self.say(RED, &format!("  {call} failed: {}", text::first_line(error_text, RESULT_CHARS)))
-            }
-            Chunk::ToolOutputAvailable { preliminary: true, .. } => Ok(()),
-            Chunk::ToolOutputAvailable { tool_call_id, output, .. } => {
-                self.ended(tool_call_id, DIM, &format!("→ {}", few_words(output)), now)
-            }
-            Chunk::ToolOutputError { tool_call_id, error_text } => {
-                let why = format!("failed: {}", text::first_line(error_text, RESULT_CHARS));
-                self.ended(tool_call_id, RED, &why, now)
-            }
-            Chunk::ToolOutputDenied { tool_call_id } => self.ended(tool_call_id, RED, "was denied", now),
-            Chunk::Notice { data } => self.note(&data.message),
-            Chunk::Abort => self.note("The server ended the answer."),
-            Chunk::Start { .. } | Chunk::Error { .. } | Chunk::Finish | Chunk::Other => Ok(()),
+            Event::ToolAbout(about) => self.names(about),
+            Event::Progress { call_id, progress } => self.progress(call_id, progress),
+            Event::ToolResult(result) => self.came_to(result, now),
+            // What is waited for is told at the end, by name.
+            Event::Notice(notice) if notice.code == NOTICE_TOOL_ROUNDS => Ok(()),
+            Event::Notice(notice) => self.note(&notice.message),
+            _ => Ok(()),
         }
     }
 
     /// Writes a line for programs.
-    pub(super) fn json(&mut self, line: &[u8]) -> io::Result<()> {
-        self.out.write_all(line)?;
+    pub(super) fn json(&mut self, line: &str) -> io::Result<()> {
+        self.out.write_all(line.as_bytes())?;
         self.out.write_all(b"\n")?;
         self.out.flush()
     }
@@ -153,16 +141,16 @@ impl Screen {
         self.running(&about.tool_call_id, "")
     }
 
-    fn progress(&mut self, progress: &ProgressData) -> io::Result<()> {
-        let ProgressData { tool_call_id, progress, total, message } = progress;
+    fn progress(&mut self, call_id: &str, progress: &Progress) -> io::Result<()> {
+        let Progress { done, total, message } = progress;
         // The news of a call may come after its end.
-        let Some(call) = self.calls.iter().find(|call| call.id == *tool_call_id) else { return Ok(()) };
+        let Some(call) = self.calls.iter().find(|call| call.id == *call_id) else { return Ok(()) };
         let name = call.name.clone();
-        let share = progress / total.filter(|total| *total > 0.0).unwrap_or(1.0);
+        let share = done / total.filter(|total| *total > 0.0).unwrap_or(1.0);
         let message = message.as_ref().map(|message| format!(" {message}")).unwrap_or_default();
         let far = format!("{:.0} %{message}", share * 100.0);
         if self.style.live {
-            return self.running(tool_call_id, &far);
+            return self.running(call_id, &far);
         }
         let told = format!("  {name} … {far}");
         self.say(DIM, &text::cut(&text::line(&told), STATUS_CHARS))
@@ -172,6 +160,14 @@ impl Screen {
         let Some(call) = self.calls.iter().find(|call| call.id == id) else { return Ok(()) };
         let told = format!("  {}({}) … {far}", call.name, call.arguments);
         self.status(&told)
+    }
+
+    fn came_to(&mut self, result: &CallResult, now: Instant) -> io::Result<()> {
+        if !result.is_error {
+            return self.ended(&result.call_id, DIM, &format!("→ {}", few_words(&result.output)), now);
+        }
+        let why = result.output["error"].as_str().unwrap_or_default();
+        self.ended(&result.call_id, RED, &format!("failed: {}", text::first_line(why, RESULT_CHARS)), now)
     }
 
     fn ended(&mut self, id: &str, style: &str, came_to: &str, now: Instant) -> io::Result<()> {
@@ -220,6 +216,7 @@ mod tests {
     };
 
     use serde_json::{Value, json};
+    use toolyard_client_sdk::{Call as Made, NoticeData};
 
     use super::*;
 
@@ -240,33 +237,58 @@ mod tests {
 
     const DUMB: Style = Style { live: false, colour: false };
 
-    fn shown(style: Style, chunks: &[Value]) -> String {
+    fn shown(style: Style, events: &[Event]) -> String {
         let paper = Paper::default();
         let mut screen = Screen::on(Box::new(paper.clone()), Box::new(paper.clone()), style);
         let (start, mut time) = (Instant::now(), Duration::ZERO);
         screen.begin().unwrap();
-        for chunk in chunks {
+        for event in events {
             time += Duration::from_millis(100);
-            screen.show(&super::super::chunk::read(chunk.to_string().as_bytes()), start + time).unwrap();
+            screen.show(event, start + time).unwrap();
         }
         screen.end().unwrap();
         paper.0.lock().unwrap().clone()
     }
 
-    fn story() -> Vec<Value> {
+    fn says(delta: &str) -> Event {
+        Event::Text { delta: delta.to_owned() }
+    }
+
+    fn calls(tool: &str, input: Value) -> Event {
+        Event::ToolCall(Made::new("c", tool, input))
+    }
+
+    fn comes_to(output: Value, is_error: bool) -> Event {
+        let (call_id, tool) = ("c".to_owned(), "t".to_owned());
+        Event::ToolResult(CallResult { call_id, tool, output, is_error, of_server: true })
+    }
+
+    fn is_far(done: f64, total: Option<f64>, message: Option<&str>) -> Event {
+        let progress = Progress { done, total, message: message.map(str::to_owned) };
+        Event::Progress { call_id: "c".to_owned(), progress }
+    }
+
+    fn about() -> Event {
+        let about = json!({ "toolCallId": "c", "name": "com.example.todo:add", "app": "Todo" });
+        Event::ToolAbout(serde_json::from_value(about).unwrap())
+    }
+
+    fn notice(code: &str, message: &str) -> Event {
+        Event::Notice(NoticeData { code: code.to_owned(), message: message.to_owned() })
+    }
+
+    fn story() -> Vec<Event> {
         vec![
-            json!({ "type": "start-step" }),
-            json!({ "type": "text-delta", "id": "t", "delta": "Let me " }),
-            json!({ "type": "text-delta", "id": "t", "delta": "see." }),
-            json!({ "type": "tool-input-available", "toolCallId": "c", "toolName": "com_example_todo__add",
-                "input": { "item": "milk", "n": 2 }, "providerExecuted": true }),
-            json!({ "type": "data-tool", "id": "c", "data": { "toolCallId": "c", "name": "com.example.todo:add", "app": "Todo" } }),
-            json!({ "type": "data-progress", "transient": true,
-                "data": { "toolCallId": "c", "progress": 1, "total": 2, "message": "half way" } }),
-            json!({ "type": "tool-output-available", "toolCallId": "c", "output": "Added.\nMore." }),
-            json!({ "type": "data-progress", "transient": true, "data": { "toolCallId": "c", "progress": 1 } }),
-            json!({ "type": "text-delta", "id": "u", "delta": "Done." }),
-            json!({ "type": "text-end", "id": "u" }),
+            Event::Step,
+            says("Let me "),
+            says("see."),
+            calls("com_example_todo__add", json!({ "item": "milk", "n": 2 })),
+            about(),
+            is_far(1.0, Some(2.0), Some("half way")),
+            comes_to(json!("Added.\nMore."), false),
+            is_far(1.0, None, None),
+            says("Done."),
+            Event::TextEnd,
         ]
     }
 
@@ -296,10 +318,11 @@ mod tests {
         let told = shown(
             DUMB,
             &[
-                json!({ "type": "tool-input-available", "toolCallId": "c", "toolName": "t", "input": { "a": "\u{1b}[2J" } }),
-                json!({ "type": "tool-output-error", "toolCallId": "c", "errorText": "no\u{1b}[31m milk\nleft" }),
-                json!({ "type": "text-delta", "delta": "a\u{1b}]0;x\u{7}b" }),
-                json!({ "type": "data-notice", "data": { "code": "steps", "message": "Too many steps." } }),
+                calls("t", json!({ "a": "\u{1b}[2J" })),
+                comes_to(json!({ "error": "no\u{1b}[31m milk\nleft" }), true),
+                says("a\u{1b}]0;x\u{7}b"),
+                notice(NOTICE_TOOL_ROUNDS, "The limit is reached."),
+                notice("steps", "Too many steps."),
             ],
         );
         assert!(!told.contains('\u{1b}') && !told.contains('\u{7}'), "{told:?}");
@@ -310,13 +333,9 @@ mod tests {
     #[test]
     fn what_is_long_is_cut() {
         let long = "x".repeat(10_000);
-        let told = shown(
-            Style { live: true, colour: false },
-            &[
-                json!({ "type": "tool-input-available", "toolCallId": "c", "toolName": "t", "input": { "a": long, "b": long } }),
-                json!({ "type": "tool-output-available", "toolCallId": "c", "output": { "a": long } }),
-            ],
-        );
+        let style = Style { live: true, colour: false };
+        let events = [calls("t", json!({ "a": long, "b": long })), comes_to(json!({ "a": long }), false)];
+        let told = shown(style, &events);
         assert!(told.chars().count() < 400, "{}", told.len());
     }
 }

@@ -1,23 +1,15 @@
 //! One question and its answer, told as it comes. Ctrl-C ends the answer, and what was told of it stays in the conversation.
 
-use std::time::Duration;
+use futures_util::StreamExt as _;
+use serde_json::json;
+use tokio::time::Instant;
+use toolyard_client_sdk::{CallResult, ChatStream, Event};
 
-use tokio::time::{Instant, timeout};
-
-use super::{
-    answer::Answer,
-    chunk::{self, Chunk},
-    door::{Door, EventLines},
-    screen::Screen,
-    talk::{MAX_BYTES, Talk},
-};
+use super::{door::Door, screen::Screen, talk::Talk};
 use crate::{
     error::CliError,
     signals::{Signal, Signals},
 };
-
-/// Without a word for this long the connection is gone: a server that works says so every 15 seconds.
-const SILENCE: Duration = Duration::from_secs(120);
 
 /// How an answer ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -47,17 +39,22 @@ pub(super) async fn run(
     form: Form,
     signals: &mut Signals,
 ) -> Result<Ended, CliError> {
-    let mut answer = Answer::default();
-    if form == Form::Words {
-        screen.begin()?;
+    let mut question = talk.question();
+    match form {
+        Form::Words => screen.begin()?,
+        Form::Json => question = question.with_chunks(),
     }
+    let mut stream = door.chat.chat(question);
     let told = tokio::select! {
-        told = tell(door, talk, screen, form, &mut answer) => told.map(|()| None),
+        told = tell(door, &mut stream, screen, form) => told.map(|()| None),
         signal = signals.which() => Ok(Some(signal)),
     };
     let cleared = screen.end();
-    let waits: Vec<String> = answer.waits_for().into_iter().map(str::to_owned).collect();
-    talk.answered(answer);
+    let heard = stream.so_far();
+    drop(stream);
+    let waits: Vec<String> =
+        heard.open_calls().filter(|call| !call.of_server).map(|call| call.tool.clone()).collect();
+    talk.answered(heard.history);
     let stopped = told?;
     cleared?;
     Ok(match stopped {
@@ -67,91 +64,20 @@ pub(super) async fn run(
     })
 }
 
-async fn tell(
-    door: &Door,
-    talk: &Talk,
-    screen: &mut Screen,
-    form: Form,
-    answer: &mut Answer,
-) -> Result<(), CliError> {
-    let too_long = || {
-        CliError::usage(
-            format!("the conversation is larger than {MAX_BYTES} bytes"),
-            "begin a new one with /new, or send less",
-        )
-    };
-    let lines = door.ask(talk.body().ok_or_else(too_long)?).await?;
-    follow(door, lines, screen, form, answer).await
-}
-
-/// Reads an answer to its end.
-async fn follow(
-    door: &Door,
-    mut lines: EventLines,
-    screen: &mut Screen,
-    form: Form,
-    answer: &mut Answer,
-) -> Result<(), CliError> {
-    let mut finished = false;
-    loop {
-        let next = timeout(SILENCE, lines.next(door)).await.map_err(|_| door.silent(SILENCE))?;
-        let Some(line) = next? else { break };
-        let Some(data) = chunk::data(&line) else { continue };
-        let chunk = chunk::read(data);
-        answer.hear(&chunk);
-        match form {
-            Form::Json => screen.json(data)?,
-            Form::Words => screen.show(&chunk, Instant::now())?,
-        }
-        match chunk {
-            Chunk::Error { error_text } => return Err(CliError::Answer(error_text)),
-            Chunk::Finish | Chunk::Abort => finished = true,
-            _ => {}
+async fn tell(door: &Door, stream: &mut ChatStream, screen: &mut Screen, form: Form) -> Result<(), CliError> {
+    while let Some(event) = stream.next().await {
+        match (form, event) {
+            (_, Event::Error(error)) => return Err(door.failed(error)),
+            (Form::Words, event) => screen.show(&event, Instant::now())?,
+            (Form::Json, Event::Chunk { json }) => screen.json(&json)?,
+            // The server says nothing of what ran here.
+            (Form::Json, Event::ToolResult(CallResult { call_id, output, of_server: false, .. })) => {
+                let chunk =
+                    json!({ "type": "tool-output-available", "toolCallId": call_id, "output": output });
+                screen.json(&chunk.to_string())?;
+            }
+            (Form::Json, _) => {}
         }
     }
-    match finished {
-        true => Ok(()),
-        false => Err(door.bad_answer("it ended in the middle")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use bytes::Bytes;
-    use futures_util::{StreamExt as _, stream};
-
-    use super::{
-        super::{door::PieceLines, style::Style},
-        *,
-    };
-    use crate::client::Client;
-
-    async fn followed(
-        pieces: impl futures_util::Stream<Item = &'static str> + Send + 'static,
-    ) -> Result<(), CliError> {
-        let client = Client::new("http://127.0.0.1:1", None, None).unwrap();
-        let door = Door::Remote { client: Box::new(client), server: "there".to_owned() };
-        let lines = EventLines::Local(PieceLines::new(pieces.map(|piece| Ok(Bytes::from(piece))).boxed()));
-        let mut screen = Screen::new(Style { live: false, colour: false });
-        follow(&door, lines, &mut screen, Form::Words, &mut Answer::default()).await
-    }
-
-    #[tokio::test]
-    async fn an_answer_has_an_end_or_failed() {
-        let finish = "data: {\"type\":\"finish\"}\n\ndata: [DONE]\n\n";
-        assert!(followed(stream::iter([": hello\n\n", "data: nonsense\n", finish])).await.is_ok());
-        let cut = followed(stream::iter(["data: {\"type\":\"start\"}\n\n"])).await;
-        assert!(matches!(cut, Err(CliError::BadAnswer { .. })), "{cut:?}");
-        let error = "data: {\"type\":\"error\",\"errorText\":\"no credit\"}\n\n";
-        let failed = followed(stream::iter([error]).chain(stream::pending())).await;
-        assert_eq!(failed.unwrap_err().to_string(), "the answer failed: no credit");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn silence_is_not_waited_for_for_ever() {
-        let begun = Instant::now();
-        let silent = followed(stream::iter([": keep-alive\n\n"]).chain(stream::pending())).await;
-        assert!(matches!(silent, Err(CliError::TooSlow { wait: SILENCE, .. })), "{silent:?}");
-        assert_eq!(begun.elapsed(), SILENCE);
-    }
+    Ok(())
 }

@@ -1,0 +1,34 @@
+//! Room for one event between the work and its reader. Both are polled by the same task, one after the other, so what was
+//! told and what is known never differ by more than the event in hand.
+
+use std::{
+    future::poll_fn,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::Poll,
+};
+
+use super::Event;
+
+#[derive(Clone, Default)]
+pub(super) struct Slot(Arc<Mutex<Option<Event>>>);
+
+impl Slot {
+    fn lock(&self) -> MutexGuard<'_, Option<Event>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts an event there and waits until it was taken. The reader polls the work again whenever the slot is empty, so nobody
+    /// needs to be woken.
+    pub(super) async fn put(&self, event: Event) {
+        *self.lock() = Some(event);
+        poll_fn(|_| if self.is_empty() { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+
+    pub(super) fn take(&self) -> Option<Event> {
+        self.lock().take()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().is_none()
+    }
+}

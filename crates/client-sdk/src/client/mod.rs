@@ -1,0 +1,147 @@
+//! A client of one server.
+
+mod builder;
+mod error;
+mod question;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use futures_util::FutureExt as _;
+use tokio_util::task::TaskTracker;
+use toolyard_protocol::chat::ClientTool;
+
+pub use builder::{ClientBuilder, MAX_TOOL_ROUNDS, TOOL_TIMEOUT};
+pub use error::ClientError;
+pub use question::Question;
+
+use crate::{
+    chat::{Answer, ChatError, ChatStream, First, Work},
+    plugin::{Plugin, PluginError, PluginManager},
+    tool::{OnToolCall, Tool},
+    wire::Wire,
+};
+
+/// A client of one server, with the tools and plugins of this program. Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+struct Inner {
+    wire: Arc<dyn Wire>,
+    plugins: Arc<PluginManager>,
+    defaults: Question,
+    on_tool_call: Option<OnToolCall>,
+    max_tool_rounds: u32,
+    tool_timeout: Duration,
+    tasks: TaskTracker,
+    debug: bool,
+}
+
+impl Client {
+    /// A client of the server at this address, with nothing else set. [`Client::builder`] sets more.
+    pub fn new(url: &str) -> Result<Self, ClientError> {
+        Self::builder(url).build()
+    }
+
+    /// A client of the server at this address.
+    pub fn builder(url: impl Into<String>) -> ClientBuilder {
+        ClientBuilder::to(url.into())
+    }
+
+    /// A client over a wire of the program's own.
+    pub fn over(wire: Arc<dyn Wire>) -> ClientBuilder {
+        ClientBuilder::over(wire)
+    }
+
+    /// Registers a tool that belongs to no plugin.
+    pub fn register_tool(&self, tool: Tool) -> Result<&Self, PluginError> {
+        self.0.plugins.register_tool(tool)?;
+        Ok(self)
+    }
+
+    /// Registers a plugin, all of it or nothing. Calls can be chained:
+    ///
+    /// ```
+    /// # use toolyard_client_sdk::{Client, Plugin, PluginError};
+    /// # async fn chained(client: Client) -> Result<(), PluginError> {
+    /// client.use_plugin(Plugin::new("one", "1.0.0")).await?.use_plugin(Plugin::new("two", "1.0.0")).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn use_plugin(&self, plugin: Plugin) -> Result<&Self, PluginError> {
+        self.0.plugins.register(plugin).await?;
+        Ok(self)
+    }
+
+    /// Takes a plugin and its tools away. It is gone even where [`PluginError::Left`] says that its hook failed.
+    pub async fn unuse(&self, name: &str) -> Result<&Self, PluginError> {
+        self.0.plugins.unregister(name).await?;
+        Ok(self)
+    }
+
+    /// Whether a plugin of that name is registered.
+    pub fn has_plugin(&self, name: &str) -> bool {
+        self.0.plugins.has(name)
+    }
+
+    /// The names of all plugins, in the order of registration.
+    pub fn plugin_names(&self) -> Vec<String> {
+        self.0.plugins.names()
+    }
+
+    /// All tools of this client, as models are told of them.
+    pub fn client_tool_definitions(&self) -> Vec<ClientTool> {
+        self.0.plugins.definitions()
+    }
+
+    /// The plugins themselves.
+    pub fn plugins(&self) -> &PluginManager {
+        &self.0.plugins
+    }
+
+    /// Asks, and tells the answer as it comes. Takes a text, messages, or a [`Question`].
+    pub fn chat(&self, question: impl Into<Question>) -> ChatStream {
+        self.begin(question.into(), First::Ask)
+    }
+
+    /// Asks, and gives back the whole answer.
+    pub async fn ask(&self, question: impl Into<Question>) -> Result<Answer, ChatError> {
+        self.chat(question).collect().await
+    }
+
+    /// Hears the answer of a resumable chat again, from the first word of its last response, and goes on with it. `sent` are the
+    /// messages that were sent for it: [`ChatStream::sent`].
+    pub fn resume(&self, chat_id: impl Into<String>, sent: impl Into<Question>) -> ChatStream {
+        self.begin(sent.into().resumable(chat_id), First::Again)
+    }
+
+    /// Takes all plugins away, the last one first. Gives back what went wrong; all of them are gone.
+    pub async fn close(&self) -> Vec<PluginError> {
+        let mut failed = Vec::new();
+        for name in self.plugin_names().iter().rev() {
+            failed.extend(self.0.plugins.unregister(name).await.err());
+        }
+        failed
+    }
+
+    fn begin(&self, mut question: Question, first: First) -> ChatStream {
+        let inner = &self.0;
+        let messages = std::mem::take(&mut question.messages);
+        let work = Work {
+            wire: inner.wire.clone(),
+            plugins: inner.plugins.clone(),
+            question: question.or(&inner.defaults),
+            on_tool_call: inner.on_tool_call.clone(),
+            max_tool_rounds: inner.max_tool_rounds,
+            tool_timeout: inner.tool_timeout,
+            tasks: inner.tasks.clone(),
+            debug: inner.debug,
+        };
+        ChatStream::new(messages, |teller| work.run(first, teller).boxed())
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("plugins", &self.plugin_names()).finish_non_exhaustive()
+    }
+}

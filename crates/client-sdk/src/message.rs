@@ -1,0 +1,327 @@
+//! Messages of a conversation in the form in which they are sent: that of AI SDK 5 and later. They can be stored as JSON and
+//! sent again; what this crate does not know of a message stays in it.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::SerializeMap as _};
+use serde_json::{Map, Value, json};
+
+use crate::tool::Call;
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The user.
+    User,
+    /// The model, and what its calls came to.
+    Assistant,
+    /// Whoever wrote the program.
+    System,
+    /// What a call came to, in the form of OpenAI's clients. This crate reads it and makes none.
+    Tool,
+}
+
+/// One message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    /// Its id. An answer that goes on keeps it.
+    pub id: Option<String>,
+    /// Who speaks.
+    pub role: Role,
+    /// What is said, in order.
+    pub parts: Vec<Part>,
+    /// Its other members, such as `metadata`.
+    pub more: Map<String, Value>,
+}
+
+/// A part of a message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    /// Words.
+    Text(String),
+    /// Thoughts. The server does not show them to a model again.
+    Reasoning(String),
+    /// The model was asked anew.
+    Step,
+    /// An image or another file, by URL; data URLs too.
+    File {
+        /// Such as `image/png`.
+        media_type: String,
+        /// Where it is.
+        url: String,
+    },
+    /// A call, with what it came to.
+    Call(CallPart),
+    /// Anything else, as it came.
+    Other(Value),
+}
+
+/// A call, with what it came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallPart {
+    /// The call.
+    pub call: Call,
+    /// What it came to.
+    pub end: End,
+}
+
+/// What a call came to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum End {
+    /// Nothing yet.
+    Open,
+    /// A result.
+    Done(Value),
+    /// It failed. The model reads a client's failure as `{"error": …}`.
+    Failed(String),
+}
+
+impl Message {
+    fn of(role: Role, text: impl Into<String>) -> Self {
+        Self { id: None, role, parts: vec![Part::Text(text.into())], more: Map::new() }
+    }
+
+    /// The user says this.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::of(Role::User, text)
+    }
+
+    /// The model has said this.
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self::of(Role::Assistant, text)
+    }
+
+    /// How the model shall behave. `system` of the client or the question does the same.
+    pub fn system(text: impl Into<String>) -> Self {
+        Self::of(Role::System, text)
+    }
+
+    /// With this id.
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// With one more part.
+    #[must_use]
+    pub fn with_part(mut self, part: Part) -> Self {
+        self.parts.push(part);
+        self
+    }
+
+    /// Its words, each text on a line of its own.
+    pub fn text(&self) -> String {
+        words(&self.parts)
+    }
+
+    /// The ids of its calls, in whichever form they are.
+    pub(crate) fn call_ids(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Call(part) => Some(part.call.id.as_str()),
+            Part::Other(value) => value.get("toolCallId")?.as_str(),
+            _ => None,
+        })
+    }
+}
+
+/// The words of parts.
+pub(crate) fn words(parts: &[Part]) -> String {
+    let texts = parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        Part::Other(value) if value["type"] == "text" => value["text"].as_str(),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+impl Serialize for Message {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(id) = &self.id {
+            map.serialize_entry("id", id)?;
+        }
+        map.serialize_entry("role", &self.role)?;
+        map.serialize_entry("parts", &self.parts)?;
+        for (name, value) in &self.more {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Message {
+    /// Also the older form, with `content` in place of `parts`.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut fields = Map::deserialize(deserializer)?;
+        let role = fields.remove("role").ok_or_else(|| D::Error::missing_field("role"))?;
+        let role = serde_json::from_value(role).map_err(D::Error::custom)?;
+        let id = match fields.remove("id") {
+            Some(Value::String(id)) => Some(id),
+            _ => None,
+        };
+        let parts = match (fields.remove("parts"), fields.remove("content")) {
+            (Some(Value::Array(parts)), content) if !parts.is_empty() || content.is_none() => parts,
+            (_, Some(Value::Array(parts))) => parts,
+            (_, Some(Value::String(text))) if text.is_empty() => Vec::new(),
+            (_, Some(Value::String(text))) => vec![json!({ "type": "text", "text": text })],
+            (None | Some(Value::Array(_)), None | Some(Value::Null)) => Vec::new(),
+            _ => return Err(D::Error::custom("expected `parts`, a list, or `content`, a text")),
+        };
+        Ok(Self { id, role, parts: parts.into_iter().map(Part::read).collect(), more: fields })
+    }
+}
+
+impl Part {
+    /// A part as a type, where nothing of it would be lost.
+    fn read(value: Value) -> Self {
+        let Some(fields) = value.as_object() else { return Self::Other(value) };
+        let text = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
+        let only = |names: &[&str]| fields.keys().all(|key| names.contains(&key.as_str()));
+        let read = match text("type").as_deref() {
+            Some("text") if only(&["type", "text", "state"]) => text("text").map(Self::Text),
+            Some("reasoning") if only(&["type", "text", "state"]) => text("text").map(Self::Reasoning),
+            Some("step-start") if only(&["type"]) => Some(Self::Step),
+            Some("file") if only(&["type", "mediaType", "url"]) => {
+                text("mediaType").and_then(|media_type| text("url").map(|url| Self::File { media_type, url }))
+            }
+            Some(kind) => {
+                kind.strip_prefix("tool-").and_then(|tool| CallPart::read(tool, fields)).map(Self::Call)
+            }
+            None => None,
+        };
+        read.unwrap_or(Self::Other(value))
+    }
+}
+
+impl CallPart {
+    const MEMBERS: [&str; 7] =
+        ["type", "toolCallId", "state", "input", "output", "errorText", "providerExecuted"];
+
+    fn read(tool: &str, fields: &Map<String, Value>) -> Option<Self> {
+        let text = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
+        if !fields.keys().all(|key| Self::MEMBERS.contains(&key.as_str())) {
+            return None;
+        }
+        let end = match text("state")?.as_str() {
+            "input-available" => End::Open,
+            "output-available" => End::Done(fields.get("output")?.clone()),
+            "output-error" => End::Failed(text("errorText")?),
+            _ => return None,
+        };
+        let of_server = fields.get("providerExecuted") == Some(&Value::Bool(true));
+        let input = fields.get("input").cloned().unwrap_or(Value::Null);
+        Some(Self { call: Call { id: text("toolCallId")?, tool: tool.to_owned(), input, of_server }, end })
+    }
+
+    fn value(&self) -> Value {
+        let Call { id, tool, input, of_server } = &self.call;
+        let mut part = match tool.as_str() {
+            // `tool-invocation` is a form of its own, and no tool of that name.
+            "invocation" => {
+                json!({ "type": "dynamic-tool", "toolName": tool, "toolCallId": id, "input": input })
+            }
+            _ => json!({ "type": format!("tool-{tool}"), "toolCallId": id, "input": input }),
+        };
+        if *of_server {
+            part["providerExecuted"] = true.into();
+        }
+        let (state, name, value) = match &self.end {
+            End::Open => ("input-available", "", Value::Null),
+            End::Done(output) => ("output-available", "output", output.clone()),
+            End::Failed(why) if *of_server => ("output-error", "errorText", why.as_str().into()),
+            End::Failed(why) => ("output-available", "output", json!({ "error": why })),
+        };
+        part["state"] = state.into();
+        if self.end != End::Open {
+            part[name] = value;
+        }
+        part
+    }
+}
+
+impl Serialize for Part {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => json!({ "type": "text", "text": text, "state": "done" }),
+            Self::Reasoning(text) => json!({ "type": "reasoning", "text": text, "state": "done" }),
+            Self::Step => json!({ "type": "step-start" }),
+            Self::File { media_type, url } => json!({ "type": "file", "mediaType": media_type, "url": url }),
+            Self::Call(part) => part.value(),
+            Self::Other(value) => return value.serialize(serializer),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Part {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Value::deserialize(deserializer).map(Self::read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(message: Value) -> Message {
+        serde_json::from_value(message).unwrap()
+    }
+
+    #[test]
+    fn a_message_is_the_same_after_it_was_stored() {
+        let stored = json!({ "id": "m", "role": "assistant", "metadata": { "a": 1 }, "parts": [
+            { "type": "step-start" },
+            { "type": "text", "text": "Hi", "state": "done" },
+            { "type": "text", "text": "cited", "state": "done", "providerMetadata": { "x": 1 } },
+            { "type": "reasoning", "text": "hm", "state": "done" },
+            { "type": "file", "mediaType": "image/png", "url": "data:image/png;base64,AA" },
+            { "type": "file", "mediaType": "image/png", "url": "u", "filename": "f" },
+            { "type": "data-tool", "id": "c1", "data": { "name": "x" } },
+            { "type": "tool-add", "toolCallId": "c1", "input": { "a": 1 }, "providerExecuted": true,
+                "state": "output-available", "output": { "ok": true } },
+            { "type": "tool-add", "toolCallId": "c2", "input": {}, "providerExecuted": true, "state": "output-error", "errorText": "no" },
+            { "type": "tool-ask", "toolCallId": "c3", "input": {}, "state": "input-available" },
+            { "type": "tool-ask", "toolCallId": "c4", "input": {}, "state": "approval-requested", "approval": { "id": "a" } },
+            { "type": "dynamic-tool", "toolName": "x", "toolCallId": "c5", "input": {}, "state": "output-available", "output": null },
+        ] });
+        let message = read(stored.clone());
+        assert_eq!(serde_json::to_value(&message).unwrap(), stored);
+        assert_eq!(message.text(), "Hi\ncited");
+        assert_eq!(message.call_ids().collect::<Vec<_>>(), ["c1", "c2", "c3", "c4", "c5"]);
+        assert!(
+            matches!(&message.parts[7], Part::Call(part) if part.call.tool == "add" && part.call.of_server)
+        );
+    }
+
+    #[test]
+    fn messages_of_older_clients_are_read() {
+        let says = |text: &str| vec![Part::Text(text.to_owned())];
+        assert_eq!(read(json!({ "role": "user", "content": "hi" })), Message::user("hi"));
+        assert_eq!(read(json!({ "role": "user", "content": "hi", "parts": [] })).parts, says("hi"));
+        let both = json!({ "role": "user", "content": "a", "parts": [{ "type": "text", "text": "b" }] });
+        assert_eq!(read(both).parts, says("b"));
+        let openai = read(json!({ "role": "tool", "tool_call_id": "c", "content": "noon" }));
+        assert_eq!(openai.parts, says("noon"));
+        assert_eq!(serde_json::to_value(openai).unwrap()["tool_call_id"], "c");
+        assert_eq!(read(json!({ "role": "assistant", "content": null, "tool_calls": [] })).parts, []);
+        for wrong in
+            [json!({ "content": "x" }), json!({ "role": "robot" }), json!({ "role": "user", "content": 5 })]
+        {
+            assert!(serde_json::from_value::<Message>(wrong.clone()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_failure_of_the_client_is_told_the_model_as_an_error() {
+        let part = |tool: &str, of_server| {
+            let call = Call { of_server, ..Call::new("c", tool, json!({})) };
+            serde_json::to_value(Part::Call(CallPart { call, end: End::Failed("no".to_owned()) })).unwrap()
+        };
+        assert_eq!(part("t", true)["errorText"], "no");
+        assert_eq!(
+            (&part("t", false)["state"], &part("t", false)["output"]),
+            (&json!("output-available"), &json!({ "error": "no" }))
+        );
+        assert_eq!(part("invocation", false)["type"], "dynamic-tool");
+    }
+}

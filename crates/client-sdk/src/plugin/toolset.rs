@@ -1,0 +1,47 @@
+//! The tools of one request, frozen: what was offered is what runs, whatever is registered meanwhile.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use toolyard_protocol::chat::ClientTool;
+
+use super::Hooks;
+use crate::tool::{Call, Tool, ToolContext, ToolError};
+
+/// A tool, and the hook that is asked first.
+#[derive(Clone)]
+pub(super) struct Offered {
+    pub(super) tool: Tool,
+    pub(super) hook: Option<Arc<dyn Hooks>>,
+}
+
+/// The tools of one request. Cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct Toolset(Arc<Vec<Offered>>);
+
+impl Toolset {
+    pub(super) fn new(tools: Vec<Offered>) -> Self {
+        Self(Arc::new(tools))
+    }
+
+    pub(crate) fn definitions(&self) -> Vec<ClientTool> {
+        self.0.iter().map(|offered| offered.tool.definition().clone()).collect()
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|offered| offered.tool.name() == name)
+    }
+
+    /// Runs a call: the hook of its plugin first, then its executor.
+    pub(crate) async fn run(&self, call: &Call, cx: &ToolContext) -> Result<Value, ToolError> {
+        let found = self.0.iter().find(|offered| offered.tool.name() == call.tool);
+        let Offered { tool, hook } =
+            found.ok_or_else(|| ToolError(format!("this client has no tool `{}`", call.tool)))?;
+        if let Some(hook) = hook
+            && let Some(outcome) = hook.on_tool_call(call, cx).await
+        {
+            return outcome;
+        }
+        (tool.executor())(call.arguments()?, cx.clone()).await
+    }
+}

@@ -1,0 +1,118 @@
+//! Leaving a chat, and coming back to it.
+
+use std::sync::atomic::Ordering;
+
+use serde_json::json;
+use toolyard_client_sdk::{ChatError, Event, Finish, Question};
+use toolyard_testkit::model::Answer;
+
+use crate::stage::{Stage, counted, soon, tool, until};
+
+#[tokio::test]
+async fn whoever_drops_the_stream_ends_the_answer() {
+    let stage = Stage::start().await;
+    stage.script([Answer::text("Once upon ").hold().and_text("a time")]);
+    let mut stream = stage.client().chat("a story");
+    until(&mut stream, |event| matches!(event, Event::Text { .. })).await;
+    let heard = stream.so_far();
+    drop(stream);
+    stage.model.wait_left(1).await;
+    assert_eq!((heard.text.as_str(), heard.finish), ("Once upon ", Finish::Unfinished));
+    assert_eq!(heard.history.len(), 2, "what was said can be sent again");
+}
+
+#[tokio::test]
+async fn whoever_drops_the_stream_ends_the_tools_that_run() {
+    let stage = Stage::start().await;
+    stage.script([Answer::call("endless", json!({}))]);
+    let client = stage.client();
+    let (ended, mut ends) = tokio::sync::mpsc::channel::<()>(1);
+    let endless = tool("endless", move |_, cx| {
+        let held = ended.clone();
+        async move {
+            cx.progress(0.0, None, None);
+            std::future::pending::<()>().await;
+            drop(held);
+            Ok(json!(1))
+        }
+    });
+    client.register_tool(endless).unwrap();
+    let mut stream = client.chat("go");
+    until(&mut stream, |event| matches!(event, Event::Progress { .. })).await;
+    drop(stream);
+    drop(client);
+    // The last sender goes with the tool.
+    assert_eq!(soon(ends.recv()).await, None);
+}
+
+#[tokio::test]
+async fn after_a_break_a_resumable_answer_is_heard_from_its_first_word() {
+    let stage = Stage::start().await;
+    stage.script([Answer::text("One ").hold().and_text("two")]);
+    let client = stage.client();
+    let mut first = client.chat(Question::from("count").resumable("c1"));
+    until(&mut first, |event| matches!(event, Event::Text { .. })).await;
+    let sent = first.sent();
+    drop(first);
+    let mut second = client.resume("c1", sent);
+    until(&mut second, |event| matches!(event, Event::Text { delta } if delta == "One ")).await;
+    stage.model.release(1);
+    let answer = soon(second.collect()).await.unwrap();
+    assert_eq!((answer.text.as_str(), answer.finish, stage.asked()), ("One two", Finish::Stop, 1));
+    assert_eq!((answer.history.len(), stage.model.left()), (2, 0));
+}
+
+#[tokio::test]
+async fn a_resumed_answer_that_waits_for_a_tool_gets_it() {
+    let stage = Stage::start().await;
+    stage.script([Answer::text("Wait. ").hold().and_call("mine", json!({})), Answer::text("Done.")]);
+    let (client, (mine, ran)) = (stage.client(), counted("mine"));
+    client.register_tool(mine).unwrap();
+    let mut first = client.chat(Question::from("go").resumable("c/1 ?"));
+    until(&mut first, |event| matches!(event, Event::Text { .. })).await;
+    let sent = first.sent();
+    drop(first);
+    stage.model.release(1);
+    let answer = soon(client.resume("c/1 ?", sent).collect()).await.unwrap();
+    assert_eq!((answer.text.as_str(), answer.rounds, ran.load(Ordering::SeqCst)), ("Wait. \nDone.", 2, 1));
+    assert_eq!(answer.history.len(), 2);
+}
+
+#[tokio::test]
+async fn where_there_is_nothing_to_resume_that_is_told() {
+    let stage = Stage::start().await;
+    let told = soon(stage.client().resume("never", "hi").collect()).await.unwrap_err();
+    assert_eq!(told, ChatError::NothingToResume { chat_id: "never".to_owned() });
+}
+
+#[tokio::test]
+async fn what_was_sent_last_is_what_a_resumed_answer_goes_on_from() {
+    let stage = Stage::start().await;
+    stage.script([Answer::call("mine", json!({})), Answer::text("Half ").hold().and_text("and half")]);
+    let (client, (mine, ran)) = (stage.client(), counted("mine"));
+    client.register_tool(mine).unwrap();
+    let mut first = client.chat(Question::from("go").resumable("c1"));
+    until(&mut first, |event| matches!(event, Event::Text { .. })).await;
+    let sent = first.sent();
+    drop(first);
+    let resumed = client.resume("c1", sent);
+    stage.model.release(1);
+    let answer = soon(resumed.collect()).await.unwrap();
+    assert_eq!((answer.text.as_str(), ran.load(Ordering::SeqCst)), ("Half and half", 1));
+    let parts = serde_json::to_value(&answer.history[1]).unwrap()["parts"].clone();
+    let kinds: Vec<_> = parts.as_array().unwrap().iter().map(|part| part["type"].clone()).collect();
+    assert_eq!(json!(kinds), json!(["step-start", "tool-mine", "step-start", "text"]));
+}
+
+#[tokio::test]
+async fn another_program_that_has_not_the_tool_tells_the_model_so() {
+    let stage = Stage::start().await;
+    stage.script([Answer::call("mine", json!({})), Answer::text("Nobody has it.")]);
+    let (client, (mine, ran)) = (stage.builder().max_tool_rounds(1).build().unwrap(), counted("mine"));
+    client.register_tool(mine).unwrap();
+    let mut first = client.chat(Question::from("go").resumable("c1"));
+    until(&mut first, |event| matches!(event, Event::RoundFinish { .. })).await;
+    let answer = soon(stage.client().resume("c1", first.sent()).collect()).await.unwrap();
+    assert_eq!((answer.text.as_str(), ran.load(Ordering::SeqCst)), ("Nobody has it.", 0));
+    assert_eq!(stage.results(1), [json!({ "error": "this client has no tool `mine`" }).to_string()]);
+}

@@ -1,0 +1,77 @@
+//! How often tools run for one question.
+
+use std::sync::atomic::Ordering;
+
+use serde_json::json;
+use toolyard_client_sdk::{Event, Finish, Message, chat::NOTICE_TOOL_ROUNDS};
+use toolyard_testkit::model::Answer;
+
+use crate::stage::{Stage, counted, events, kinds, soon};
+
+#[tokio::test]
+async fn at_the_limit_of_rounds_tools_are_not_run_and_the_caller_is_told() {
+    let stage = Stage::start().await;
+    stage.model.always(Answer::call("again", json!({})));
+    let (client, (again, ran)) = (stage.builder().max_tool_rounds(2).build().unwrap(), counted("again"));
+    client.register_tool(again).unwrap();
+    let told = events(client.chat("go")).await;
+    assert_eq!((stage.asked(), ran.load(Ordering::SeqCst)), (2, 1), "the limit comes before the tools");
+    assert!(
+        told.iter().any(|event| matches!(event, Event::Notice(notice) if notice.code == NOTICE_TOOL_ROUNDS))
+    );
+    assert_eq!(kinds(&told)[told.len() - 3..], ["round-finish", "notice", "finish"]);
+    let Some(Event::Finish(answer)) = told.last() else { panic!("{told:?}") };
+    assert_eq!(
+        (&answer.finish, answer.rounds, answer.calls.len(), answer.results.len()),
+        (&Finish::ToolRounds, 2, 2, 1)
+    );
+    assert_eq!(answer.open_calls().map(|call| call.tool.as_str()).collect::<Vec<_>>(), ["again"]);
+}
+
+#[tokio::test]
+async fn the_history_of_a_chat_at_its_limit_can_be_sent() {
+    let stage = Stage::start().await;
+    stage.script([Answer::call("again", json!({})), Answer::text("Never mind.")]);
+    let (client, (again, ran)) = (stage.builder().max_tool_rounds(1).build().unwrap(), counted("again"));
+    client.register_tool(again).unwrap();
+    let answer = soon(client.ask("go")).await.unwrap();
+    let next = soon(client.ask(answer.and_then("leave it"))).await.unwrap();
+    assert_eq!((next.text.as_str(), ran.load(Ordering::SeqCst)), ("Never mind.", 0));
+    assert_eq!(stage.results(1), ["The client did not answer this call."]);
+}
+
+#[tokio::test]
+async fn a_chat_has_five_rounds_unless_said_otherwise() {
+    let stage = Stage::start().await;
+    stage.model.always(Answer::call("again", json!({})));
+    let (client, (again, ran)) = (stage.client(), counted("again"));
+    client.register_tool(again).unwrap();
+    let answer = soon(client.ask("go")).await.unwrap();
+    assert_eq!((answer.rounds, ran.load(Ordering::SeqCst), stage.asked()), (5, 4, 5));
+}
+
+#[tokio::test]
+async fn zero_is_no_limit() {
+    let stage = Stage::start().await;
+    stage.script((0..8).map(|_| Answer::call("again", json!({}))).chain([Answer::text("Enough.")]));
+    let (client, (again, ran)) = (stage.builder().max_tool_rounds(0).build().unwrap(), counted("again"));
+    client.register_tool(again).unwrap();
+    let answer = soon(client.ask("go")).await.unwrap();
+    assert_eq!((answer.rounds, ran.load(Ordering::SeqCst), answer.text.as_str()), (9, 8, "Enough."));
+}
+
+#[tokio::test]
+async fn calls_that_nobody_answered_in_an_older_message_are_not_run() {
+    let stage = Stage::start().await;
+    stage.script([Answer::call("again", json!({})), Answer::call("again", json!({})), Answer::text("Done.")]);
+    let (client, (again, ran)) = (stage.builder().max_tool_rounds(1).build().unwrap(), counted("again"));
+    client.register_tool(again).unwrap();
+    let answer = soon(client.ask("go")).await.unwrap();
+    let (other, (again, _)) = (stage.client(), counted("unused"));
+    other.register_tool(again).unwrap().register_tool(counted("again").0).unwrap();
+    // The message goes on, under its own id.
+    let next = soon(other.ask(answer.history.clone())).await.unwrap();
+    assert_eq!((next.history.len(), &next.history[1].id), (2, &answer.history[1].id));
+    assert_eq!((next.calls.len(), next.results.len(), ran.load(Ordering::SeqCst)), (1, 1, 0));
+    let _: Vec<Message> = next.history;
+}

@@ -1,0 +1,101 @@
+//! What goes out.
+
+use serde_json::{Value, json};
+use toolyard_client_sdk::{
+    ChatError, Client, Event, Message, Plugin, Question, chat::MAX_REQUEST_BYTES, wire::WireError,
+};
+use toolyard_testkit::model::Answer;
+
+use crate::{
+    stage::{Stage, counted, events, soon},
+    wires::{Scripted, says},
+};
+
+#[tokio::test]
+async fn requests_carry_the_tools_of_plugins() {
+    let wire = Scripted::new([says("ok")]);
+    let client = wire.client();
+    client.use_plugin(Plugin::new("p", "1").tool(counted("mine").0)).await.unwrap();
+    soon(client.ask("hi")).await.unwrap();
+    let tools = &wire.asked()[0]["clientTools"];
+    assert_eq!(
+        *tools,
+        json!([{ "name": "mine", "description": "A tool for a test", "parameters": { "type": "object" } }])
+    );
+}
+
+#[tokio::test]
+async fn requests_carry_no_tools_where_there_are_none() {
+    let wire = Scripted::new([says("ok"), says("ok")]);
+    let client = wire.client();
+    soon(client.ask("hi")).await.unwrap();
+    client.use_plugin(Plugin::new("p", "1").tool(counted("mine").0)).await.unwrap().unuse("p").await.unwrap();
+    soon(client.ask("hi")).await.unwrap();
+    for asked in wire.asked() {
+        assert_eq!(asked.get("clientTools"), None, "{asked}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_says_more_than_the_client_does() {
+    let wire = Scripted::new([says("ok"), says("ok")]);
+    let builder = Client::over(wire.clone()).model("m").system("s").categories(["c"]).max_steps(3);
+    let client = builder.build().unwrap();
+    soon(client.ask("hi")).await.unwrap();
+    let question = Question::new([Message::user("hi")])
+        .model("n")
+        .system("t")
+        .categories(["d", "e"])
+        .max_steps(4)
+        .resumable("x");
+    soon(client.ask(question)).await.unwrap();
+    let pick = |asked: &Value| {
+        let names = ["model", "system", "selectedToolCategories", "maxSteps", "id", "resumable"];
+        names.map(|name| asked.get(name).cloned().unwrap_or_default())
+    };
+    let null = Value::Null;
+    assert_eq!(pick(&wire.asked()[0]), [json!("m"), json!("s"), json!(["c"]), json!(3), null.clone(), null]);
+    assert_eq!(
+        pick(&wire.asked()[1]),
+        [json!("n"), json!("t"), json!(["d", "e"]), json!(4), json!("x"), json!(true)]
+    );
+}
+
+#[tokio::test]
+async fn chunks_are_told_as_they_came_where_somebody_wants_them() {
+    let told = events(Scripted::new([says("Hi")]).client().chat(Question::from("hi").with_chunks())).await;
+    let chunks: Vec<Value> = told
+        .iter()
+        .filter_map(|event| match event {
+            Event::Chunk { json } => Some(serde_json::from_str::<Value>(json).unwrap()["type"].clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(json!(chunks), json!(["start", "text-start", "text-delta", "text-end", "finish"]));
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_too_large_is_not_sent() {
+    let wire = Scripted::new([]);
+    let told = soon(wire.client().ask("x".repeat(MAX_REQUEST_BYTES))).await.unwrap_err();
+    assert!(matches!(told, ChatError::TooLarge { .. }), "{told}");
+    assert_eq!(wire.asked().len(), 0);
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_told() {
+    let client = Client::builder("http://127.0.0.1:1").user("ada").build().unwrap();
+    let told = soon(client.ask("hi")).await.unwrap_err();
+    assert!(matches!(told, ChatError::Wire(WireError::Net(_))), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_name_that_the_server_has_itself_is_refused_by_it() {
+    let stage = Stage::start().await;
+    stage.model.always(Answer::text("never"));
+    let client = stage.client();
+    client.register_tool(counted("toolyard__calculate").0).unwrap();
+    let ChatError::Refused(refusal) = soon(client.ask("hi")).await.unwrap_err() else { panic!() };
+    assert!(refusal.message.contains("a tool of the server has that name"), "{refusal}");
+    assert_eq!(stage.asked(), 0);
+}
