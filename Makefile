@@ -29,5 +29,5 @@ lint: ## Format, clippy, docs, dependencies, arrows
 bench: ## Measures the way through the server against a direct call
 	@scripts/bench.sh
 
-contract: ## Writes the OpenAPI document and the configuration's schema anew
-	UPDATE_CONTRACT=1 cargo test --locked -q -p toolyard-server --test it contract
+contract: ## Writes the OpenAPI document and the schemas of configuration and plugins anew
+	UPDATE_CONTRACT=1 cargo test --locked -q -p toolyard-server -p toolyard-trust --test it contract

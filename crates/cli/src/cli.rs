@@ -9,8 +9,8 @@ use toolyard_protocol::{UserId, secret::Secret};
 use crate::{
     client::Client,
     commands::{
-        apps, chat, completions, doctor, eval, glasses, import, mcp, migrate, models, schema, serve, token,
-        tools, upstreams,
+        apps, chat, completions, doctor, eval, glasses, import, keys, mcp, migrate, models, plugin, schema,
+        serve, token, tools, upstreams,
     },
     error::CliError,
     output::Output,
@@ -28,6 +28,7 @@ Examples:
   toolyard chat --local --files ~/notes                 the same without a server
   toolyard upstreams add files --for-all -- npx -y @modelcontextprotocol/server-filesystem /srv/files
   toolyard upstreams import ~/.cursor/mcp.json          the MCP servers of another client
+  toolyard plugin new hello                             begin a plugin: tools in JavaScript
   toolyard mcp --user ada@example.com                   all tools, for a client that speaks MCP over stdio
 
 Every command but `mcp` takes --json and then writes JSON to stdout. Exit codes: 0 it worked, 1 it failed, 2 it was called wrongly.";
@@ -97,6 +98,12 @@ pub(crate) enum Command {
     /// Add, list and check MCP servers as sources of tools
     #[command(subcommand)]
     Upstreams(upstreams::UpstreamsCommand),
+    /// Write, pack, sign and look at plugins
+    #[command(subcommand)]
+    Plugin(plugin::PluginCommand),
+    /// Make and show keys that sign plugins
+    #[command(subcommand)]
+    Keys(keys::KeysCommand),
     /// Talk to a model that has the user's tools
     Chat(Box<chat::ChatArgs>),
     /// List the models that can be asked, and what was looked for and not found

@@ -27,6 +27,8 @@ pub(crate) enum CliError {
     Refused(Box<Refused>),
     #[error("cannot read {}: {error}", .file.display())]
     Unreadable { file: PathBuf, error: io::Error },
+    #[error("cannot write {}: {error}", .file.display())]
+    Unwritable { file: PathBuf, error: io::Error },
     #[error("{} is larger than {limit} bytes", .file.display())]
     TooLarge { file: PathBuf, limit: usize },
     #[error("{what} cannot be used")]
@@ -80,6 +82,7 @@ impl CliError {
             Self::NoAnswer { .. } | Self::TooSlow { .. } => "NO_ANSWER",
             Self::BadAnswer { .. } => "BAD_ANSWER",
             Self::Unreadable { .. } | Self::TooLarge { .. } => "UNREADABLE_FILE",
+            Self::Unwritable { .. } => "UNWRITABLE_FILE",
             Self::Problems { .. } => "INVALID_DOCUMENT",
             Self::Fetch { .. } => "UNREADABLE_URL",
             Self::Config(_) => "CONFIGURATION",
@@ -136,6 +139,7 @@ impl CliError {
             Self::Answer(_) => said("try again, or ask another model: `toolyard models` lists them"),
             Self::Runtime(_)
             | Self::Unreadable { .. }
+            | Self::Unwritable { .. }
             | Self::TooLarge { .. }
             | Self::Log(_)
             | Self::Token(_)

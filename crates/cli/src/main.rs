@@ -12,6 +12,7 @@ mod config;
 mod error;
 mod input;
 mod lines;
+mod new_file;
 mod output;
 mod signals;
 mod socket;

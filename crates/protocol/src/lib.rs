@@ -17,6 +17,7 @@
 //! | glasses and what they can do | [`device`] |
 //! | sockets of apps and devices | [`session`], [`stream`] |
 //! | MCP, both eras; servers in the world | [`mcp`], [`upstream`] |
+//! | plugins: manifests, and what they ask for | [`plugin`] |
 //! | the forms before MCP | [`legacy`] |
 
 #![warn(missing_docs)]
@@ -32,6 +33,7 @@ pub mod items;
 pub mod legacy;
 pub mod mcp;
 pub mod name;
+pub mod plugin;
 pub mod problem;
 pub mod raw;
 pub mod result;

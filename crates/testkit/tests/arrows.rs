@@ -43,7 +43,11 @@ const ARROWS: &[(&str, &[&str])] = &[
             "toolyard-trust",
         ],
     ),
-    ("toolyard-cli", &["toolyard-client-sdk", "toolyard-net", "toolyard-protocol", "toolyard-server"]),
+    ("toolyard-trust", &["toolyard-protocol"]),
+    (
+        "toolyard-cli",
+        &["toolyard-client-sdk", "toolyard-net", "toolyard-protocol", "toolyard-server", "toolyard-trust"],
+    ),
     ("toolyard-testkit", &["toolyard-core", "toolyard-protocol"]),
     ("toolyard-todo", &["toolyard-app-sdk"]),
     ("toolyard-bench", &["toolyard-agent"]),

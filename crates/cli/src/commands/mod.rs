@@ -7,9 +7,11 @@ pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod glasses;
 pub(crate) mod import;
+pub(crate) mod keys;
 pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod models;
+pub(crate) mod plugin;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod token;
@@ -40,6 +42,8 @@ pub(crate) async fn run(cli: Cli) -> Result<Verdict, CliError> {
         Command::Upstreams(command) => upstreams::run(&cx, command).await,
         Command::Chat(args) => chat::run(&cx, *args).await,
         Command::Models(args) => models::run(&cx, args).await,
+        Command::Plugin(command) => plugin::run(&cx, command),
+        Command::Keys(command) => keys::run(&cx, command),
         Command::Mcp(args) => mcp::run(&cx, *args).await,
         Command::Migrate(args) => migrate::run(&cx, args).await,
         Command::Import(args) => import::run(&cx, args).await,

@@ -1,0 +1,79 @@
+//! `toolyard keys`: keys that sign plugins.
+
+mod new;
+mod show;
+
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use serde::Serialize;
+use toolyard_protocol::Problem;
+use toolyard_trust::{KeyError, PublicKey, SecretKey};
+
+use super::Verdict;
+use crate::{cli::Context, error::CliError, input};
+
+/// Largest key file that is read.
+const MAX_KEY_FILE_BYTES: usize = 16 * 1024;
+
+const HELP: &str = "\
+Keys are Ed25519, in PEM: the secret one as PKCS#8, the public one as SPKI, so that other tools read them too.
+
+Examples:
+  toolyard keys new --out ada.key --owner 'Ada Lovelace'
+  toolyard keys show ada.key
+  toolyard plugin sign time.json --key ada.key";
+
+#[derive(Debug, Subcommand)]
+#[command(after_help = HELP)]
+pub(crate) enum KeysCommand {
+    /// Make a key: a secret file, and a public one beside it
+    New(new::NewArgs),
+    /// Show the public half of a key, and its id
+    Show(show::ShowArgs),
+}
+
+/// The half of a key that everybody may know, as it stands in key lists.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    key_id: String,
+    alg: &'static str,
+    /// SPKI in base64.
+    key: PublicKey,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret_file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    public_file: Option<PathBuf>,
+}
+
+impl Shown {
+    fn new(key: PublicKey) -> Self {
+        let (key_id, alg) = (key.id().to_string(), key.alg());
+        Self { key_id, alg, key, owner: None, secret_file: None, public_file: None }
+    }
+}
+
+pub(crate) fn run(cx: &Context, command: KeysCommand) -> Result<Verdict, CliError> {
+    match command {
+        KeysCommand::New(args) => new::run(cx, args),
+        KeysCommand::Show(args) => show::run(cx, &args),
+    }
+}
+
+/// The secret key in a file.
+pub(crate) fn secret(path: &Path) -> Result<SecretKey, CliError> {
+    SecretKey::from_pem(&input::file(path, MAX_KEY_FILE_BYTES)?).map_err(|error| bad_key(path, error))
+}
+
+/// The public key in a file. Of a secret one nothing is used, so that nobody gets into the habit of passing it around.
+pub(crate) fn public(path: &Path) -> Result<PublicKey, CliError> {
+    PublicKey::from_pem(&input::file(path, MAX_KEY_FILE_BYTES)?).map_err(|error| bad_key(path, error))
+}
+
+fn bad_key(path: &Path, error: KeyError) -> CliError {
+    let problems = vec![Problem::new("", error.to_string())];
+    CliError::Problems { what: path.display().to_string(), problems }
+}

@@ -1,0 +1,82 @@
+//! `toolyard keys new`
+
+use std::{ffi::OsString, path::PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+use toolyard_protocol::Problem;
+use toolyard_server::World;
+use toolyard_trust::{KeyError, SecretKey};
+
+use super::Shown;
+use crate::{
+    cli::Context,
+    commands::Verdict,
+    error::CliError,
+    new_file::{self, Readers},
+    output::Show,
+    text,
+};
+
+const HELP: &str = "\
+Whoever has the secret file signs in your name: keep it where only you can read it, and keep a copy.
+The public file is for those who are to believe you.
+
+Examples:
+  toolyard keys new
+  toolyard keys new --out ada.key --owner 'Ada Lovelace'
+  toolyard keys new --out root.key --json";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct NewArgs {
+    /// Where the secret key goes; the public one goes beside it, with `.pub` at the end. Nothing is overwritten
+    #[arg(long, value_name = "FILE", default_value = "plugin.key")]
+    out: PathBuf,
+    /// Whose key it is, as key lists show it
+    #[arg(long, value_name = "NAME")]
+    owner: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Made(Shown);
+
+impl Show for Made {
+    fn text(&self) -> String {
+        let Self(shown) = self;
+        let file = |path: &Option<PathBuf>| {
+            path.as_ref().map(|path| text::line(&path.display().to_string())).unwrap_or_default()
+        };
+        format!(
+            "made the key {}\nsecret, for you alone: {}\npublic, for everybody: {}\n{}",
+            shown.key_id,
+            file(&shown.secret_file),
+            file(&shown.public_file),
+            shown.key.to_pem().trim_end()
+        )
+    }
+}
+
+pub(super) fn run(cx: &Context, args: NewArgs) -> Result<Verdict, CliError> {
+    let mut public_file = OsString::from(&args.out);
+    public_file.push(".pub");
+    let public_file = PathBuf::from(public_file);
+    if public_file.exists() {
+        return Err(new_file::there(&public_file));
+    }
+    let mut seed = [0; 32];
+    World::default().ids.fill(&mut seed);
+    let key = SecretKey::from_seed(&seed).map_err(unusable)?;
+    let secret = key.to_pem().map_err(unusable)?;
+    new_file::make(&args.out, secret.expose(), Readers::Owner)?;
+    new_file::make(&public_file, &key.public().to_pem(), Readers::Usual)?;
+    let mut shown = Shown::new(key.public());
+    (shown.owner, shown.secret_file, shown.public_file) = (args.owner, Some(args.out), Some(public_file));
+    cx.output.show(&Made(shown))?;
+    Ok(Verdict::Good)
+}
+
+fn unusable(error: KeyError) -> CliError {
+    CliError::Problems { what: "the new key".to_owned(), problems: vec![Problem::new("", error.to_string())] }
+}

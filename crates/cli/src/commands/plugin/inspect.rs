@@ -1,0 +1,142 @@
+//! `toolyard plugin inspect`
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use toolyard_protocol::plugin::{Manifest, Permissions, Signature};
+use toolyard_trust::{Report, audit, hash};
+
+use super::{FileArg, bad, manifest, words};
+use crate::{cli::Context, commands::Verdict, error::CliError, output::Show, text};
+
+/// How much of a description is shown, in characters.
+const SHOWN_CHARS: usize = 200;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Inspected {
+    id: String,
+    name: String,
+    version: String,
+    publisher: Option<String>,
+    description: String,
+    homepage: Option<String>,
+    older_form: bool,
+    permissions: Permissions,
+    in_words: Vec<String>,
+    tools: Vec<Tool>,
+    bytes: usize,
+    content_hash: String,
+    signature: Option<Signed>,
+    issued_at: Option<String>,
+    expires_at: Option<String>,
+    min_host_version: Option<String>,
+    audit: Report,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tool {
+    name: String,
+    description: String,
+    parameters: Box<RawValue>,
+    code_bytes: usize,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Signed {
+    alg: &'static str,
+    /// As the file says; whether it is so, `verify` finds out.
+    key: Option<String>,
+}
+
+impl Show for Inspected {
+    fn text(&self) -> String {
+        let signed = match &self.signature {
+            None => "by nobody".to_owned(),
+            Some(Signed { alg, key }) => {
+                let key = key.as_deref().unwrap_or("that is not named");
+                format!("with the key {key} ({alg}); `toolyard plugin verify` checks it")
+            }
+        };
+        let rows = [
+            ("id", self.id.clone()),
+            ("name", self.name.clone()),
+            ("version", self.version.clone()),
+            ("publisher", self.publisher.clone().unwrap_or_default()),
+            ("description", text::first_line(&self.description, SHOWN_CHARS)),
+            ("homepage", self.homepage.clone().unwrap_or_default()),
+            ("form", if self.older_form { "the older one".to_owned() } else { String::new() }),
+            ("issued", self.issued_at.clone().unwrap_or_default()),
+            ("expires", self.expires_at.clone().unwrap_or_default()),
+            (
+                "needs",
+                self.min_host_version.as_ref().map(|v| format!("a host of {v} or newer")).unwrap_or_default(),
+            ),
+            ("size", format!("{} bytes", self.bytes)),
+            ("hash", self.content_hash.clone()),
+            ("signed", signed),
+        ];
+        let said = rows.into_iter().filter(|(_, value)| !value.is_empty());
+        let rows: Vec<_> = said.map(|(name, value)| [name.to_owned(), value]).collect();
+        let mut lines = vec![text::table(&rows), "asks for:".to_owned()];
+        lines.extend(self.in_words.iter().map(|asked| format!("  {}", text::line(asked))));
+        lines.push("tools:".to_owned());
+        for tool in &self.tools {
+            let said = text::first_line(&tool.description, SHOWN_CHARS);
+            lines.push(text::line(&format!("  {} ({} bytes of code): {said}", tool.name, tool.code_bytes)));
+            lines.push(text::line(&format!("    {}", one_line(&tool.parameters))));
+        }
+        lines.push(format!("audit: {}", words::counts(&self.audit)));
+        lines.extend(self.audit.findings.iter().map(|found| format!("  {}", words::finding(found))));
+        lines.join("\n")
+    }
+}
+
+/// A schema without the white space of its author.
+fn one_line(raw: &RawValue) -> String {
+    serde_json::from_str::<serde_json::Value>(raw.get())
+        .map_or_else(|_| raw.get().to_owned(), |v| v.to_string())
+}
+
+fn inspect(manifest: &Manifest, content_hash: String) -> Inspected {
+    let tools = manifest.tools.iter().map(|tool| Tool {
+        name: tool.name.clone(),
+        description: tool.description.clone(),
+        parameters: tool.parameters.clone(),
+        code_bytes: tool.executor_code.len(),
+    });
+    let signature = manifest.signature().map(|signature| Signed {
+        alg: signature.alg(),
+        key: match signature {
+            Signature::Ed25519 { key, .. } => Some(key.to_string()),
+            Signature::Rs256 { key, .. } => key.clone(),
+        },
+    });
+    Inspected {
+        id: manifest.id.to_string(),
+        name: manifest.name.clone(),
+        version: manifest.version.clone(),
+        publisher: manifest.publisher.clone(),
+        description: manifest.description.clone(),
+        homepage: manifest.homepage.clone(),
+        older_form: manifest.is_older_form(),
+        permissions: manifest.permissions.clone(),
+        in_words: words::permissions(&manifest.permissions),
+        tools: tools.collect(),
+        bytes: manifest.raw().len(),
+        content_hash,
+        signature,
+        issued_at: manifest.issued_at.map(|at| at.to_string()),
+        expires_at: manifest.expires_at.map(|at| at.to_string()),
+        min_host_version: manifest.min_host_version.clone(),
+        audit: audit(manifest),
+    }
+}
+
+pub(super) fn run(cx: &Context, args: &FileArg) -> Result<Verdict, CliError> {
+    let manifest = manifest(&args.file)?;
+    let content_hash = hash(&manifest).map_err(|problem| bad(&args.file, vec![problem]))?.to_string();
+    cx.output.show(&inspect(&manifest, content_hash))?;
+    Ok(Verdict::Good)
+}

@@ -1,0 +1,80 @@
+//! `toolyard plugin`: write, pack, sign and look at plugins. None of it needs a server, and none of it runs their code.
+
+mod inspect;
+mod new;
+mod pack;
+mod sign;
+mod verify;
+mod words;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use toolyard_protocol::{
+    Problem,
+    plugin::{MAX_MANIFEST_BYTES, Manifest},
+};
+
+use super::Verdict;
+use crate::{cli::Context, error::CliError, input};
+
+const HELP: &str = "\
+A plugin is one JSON file: tools, the JavaScript that runs them, and what they ask for. It is written as a folder
+and packed into that file.
+
+Examples:
+  toolyard plugin new hello
+  toolyard plugin pack hello -o hello.json
+  toolyard keys new --out ada.key
+  toolyard plugin sign hello.json --key ada.key
+  toolyard plugin verify hello.json --key ada.key.pub
+  toolyard plugin inspect hello.json";
+
+#[derive(Debug, Subcommand)]
+#[command(after_help = HELP)]
+pub(crate) enum PluginCommand {
+    /// Begin a plugin: a folder with a tool to start from
+    New(new::NewArgs),
+    /// Put a folder into one file
+    Pack(pack::PackArgs),
+    /// Sign a packed plugin
+    Sign(sign::SignArgs),
+    /// Say who signed a plugin and whether it was changed; ends with 1 unless it is signed
+    Verify(verify::VerifyArgs),
+    /// Say what a plugin is, what it asks for, and what is odd about its code
+    #[command(
+        after_help = "Examples:\n  toolyard plugin inspect hello.json\n  toolyard plugin inspect hello.json --json"
+    )]
+    Inspect(FileArg),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FileArg {
+    /// A packed plugin
+    file: PathBuf,
+}
+
+pub(crate) fn run(cx: &Context, command: PluginCommand) -> Result<Verdict, CliError> {
+    match command {
+        PluginCommand::New(args) => new::run(cx, &args),
+        PluginCommand::Pack(args) => pack::run(cx, &args),
+        PluginCommand::Sign(args) => sign::run(cx, &args),
+        PluginCommand::Verify(args) => verify::run(cx, &args),
+        PluginCommand::Inspect(args) => inspect::run(cx, &args),
+    }
+}
+
+/// The manifest in a file.
+fn manifest(path: &Path) -> Result<Manifest, CliError> {
+    let text = input::file(path, MAX_MANIFEST_BYTES)?;
+    Manifest::read(text.as_bytes()).map_err(|error| bad(path, error.problems))
+}
+
+fn bad(path: &Path, problems: Vec<Problem>) -> CliError {
+    CliError::Problems { what: path.display().to_string(), problems }
+}
+
+/// One thing that is wrong with a whole file.
+fn bad_file(path: &Path, why: impl ToString) -> CliError {
+    bad(path, vec![Problem::new("", why.to_string())])
+}

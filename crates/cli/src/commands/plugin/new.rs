@@ -1,0 +1,90 @@
+//! `toolyard plugin new`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+use serde_json::json;
+use toolyard_protocol::plugin::{PluginId, SCHEMA_VERSION};
+
+use super::pack::{FOLDER_MANIFEST, SOURCE};
+use crate::{
+    cli::Context,
+    commands::Verdict,
+    error::CliError,
+    new_file::{self, Readers},
+    output::Show,
+    text,
+};
+
+/// The first tool: small, and it shows what there is.
+const CODE: &str = "\
+// The body of an async function. `args` fits the tool's parameters; what is returned becomes the tool's answer.
+const name = args.name || 'world';
+return { greeting: `Hello, ${name}!` };
+";
+
+const HELP: &str = "\
+Makes a folder with `plugin.json`, which says what the plugin is and asks for, and `tools/`, with one JavaScript
+file for each tool. `toolyard plugin pack` puts them into one file.
+
+Examples:
+  toolyard plugin new hello
+  toolyard plugin new com.example.time --publisher 'Example Ltd'";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct NewArgs {
+    /// Its name among all plugins, such as com.example.time; also the name of the folder
+    id: PluginId,
+    /// Who makes it, for people
+    #[arg(long, value_name = "NAME", default_value = "Me")]
+    publisher: String,
+}
+
+#[derive(Serialize)]
+struct Made {
+    folder: PathBuf,
+    files: Vec<PathBuf>,
+}
+
+impl Show for Made {
+    fn text(&self) -> String {
+        let folder = text::command_line([self.folder.display().to_string().as_str()]);
+        let files = self.files.iter().map(|file| format!("made {}", text::line(&file.display().to_string())));
+        let next = format!("next: write the tool, then `toolyard plugin pack {folder}`");
+        files.chain([next]).collect::<Vec<_>>().join("\n")
+    }
+}
+
+pub(super) fn run(cx: &Context, args: &NewArgs) -> Result<Verdict, CliError> {
+    let folder = PathBuf::from(args.id.as_str());
+    if folder.exists() {
+        return Err(new_file::there(&folder));
+    }
+    let manifest = json!({
+        "schemaVersion": SCHEMA_VERSION,
+        "id": args.id,
+        "name": args.id,
+        "version": "0.1.0",
+        "publisher": args.publisher,
+        "description": "Greets people.",
+        "permissions": {},
+        "tools": [{
+            "name": "hello",
+            "description": "Greets somebody by name.",
+            "parameters": {
+                "type": "object",
+                "properties": { "name": { "type": "string", "description": "Whom to greet" } },
+            },
+            SOURCE: "tools/hello.js",
+        }],
+    });
+    let tools = folder.join("tools");
+    std::fs::create_dir_all(&tools).map_err(|error| CliError::Unwritable { file: tools.clone(), error })?;
+    let (about, code) = (folder.join(FOLDER_MANIFEST), tools.join("hello.js"));
+    new_file::make(&about, &format!("{manifest:#}\n"), Readers::Usual)?;
+    new_file::make(&code, CODE, Readers::Usual)?;
+    cx.output.show(&Made { folder, files: vec![about, code] })?;
+    Ok(Verdict::Good)
+}

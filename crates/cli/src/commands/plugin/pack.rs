@@ -1,0 +1,124 @@
+//! `toolyard plugin pack`
+
+use std::path::{Component, Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+use serde_json::Value;
+use toolyard_protocol::{
+    Problem,
+    plugin::{MAX_CODE_BYTES, MAX_MANIFEST_BYTES, Manifest, strict},
+};
+use toolyard_trust::{Report, audit, hash};
+
+use super::{bad, words};
+use crate::{cli::Context, commands::Verdict, error::CliError, input, new_file, output::Show, text};
+
+/// The file of a folder that says what the plugin is.
+pub(super) const FOLDER_MANIFEST: &str = "plugin.json";
+/// The member of a tool that names the file with its code. Packing puts the code in its place.
+pub(super) const SOURCE: &str = "executorFile";
+/// What it becomes.
+const CODE: &str = "executorCode";
+
+const HELP: &str = "\
+A tool in `plugin.json` names the file with its code as \"executorFile\", below the folder. Packing puts the code
+itself there, checks everything, and writes one file. An older file of that name is replaced.
+
+Examples:
+  toolyard plugin pack hello
+  toolyard plugin pack hello -o dist/hello.json";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct PackArgs {
+    /// The folder with plugin.json
+    folder: PathBuf,
+    /// Where the packed plugin goes [default: ID-VERSION.json]
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Packed {
+    file: PathBuf,
+    bytes: usize,
+    content_hash: String,
+    audit: Report,
+}
+
+impl Show for Packed {
+    fn text(&self) -> String {
+        let file = text::line(&self.file.display().to_string());
+        let mut lines = vec![format!("packed {file}: {} bytes, hash {}", self.bytes, self.content_hash)];
+        lines.extend(self.audit.findings.iter().map(|found| format!("  {}", words::finding(found))));
+        let file = self.file.display().to_string();
+        lines
+            .push(format!("next: `toolyard plugin sign {} --key FILE`", text::command_line([file.as_str()])));
+        lines.join("\n")
+    }
+}
+
+pub(super) fn run(cx: &Context, args: &PackArgs) -> Result<Verdict, CliError> {
+    let source = args.folder.join(FOLDER_MANIFEST);
+    let text = input::file(&source, MAX_MANIFEST_BYTES)?;
+    let mut value = strict::read(&text).map_err(|problem| bad(&source, vec![problem]))?;
+    put_code(&mut value, &args.folder).map_err(|problems| bad(&source, problems))?;
+    let text = format!("{value:#}\n");
+    let manifest = Manifest::read(text.as_bytes()).map_err(|error| bad(&source, error.problems))?;
+    let content_hash = hash(&manifest).map_err(|problem| bad(&source, vec![problem]))?.to_string();
+    let default = || PathBuf::from(format!("{}-{}.json", manifest.id, file_part(&manifest.version)));
+    let file = args.out.clone().unwrap_or_else(default);
+    if is_same(&file, &source) {
+        let message = format!("{} is what is packed, and would be lost", source.display());
+        return Err(CliError::usage(message, "name another file with -o"));
+    }
+    new_file::replace(&file, &text)?;
+    cx.output.show(&Packed { file, bytes: text.len(), content_hash, audit: audit(&manifest) })?;
+    Ok(Verdict::Good)
+}
+
+/// A version as part of a file's name: a build's `+` is fine, a slash of the older form is not.
+fn file_part(version: &str) -> String {
+    version.chars().map(|c| if c.is_ascii_alphanumeric() || "._+-".contains(c) { c } else { '_' }).collect()
+}
+
+fn is_same(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+/// Puts the code of each tool in the place of its file's name.
+fn put_code(value: &mut Value, folder: &Path) -> Result<(), Vec<Problem>> {
+    let mut problems = Vec::new();
+    let tools = value.get_mut("tools").and_then(Value::as_array_mut);
+    for (index, tool) in tools.into_iter().flatten().enumerate() {
+        let Some(members) = tool.as_object_mut() else { continue };
+        let Some(named) = members.remove(SOURCE) else { continue };
+        let path = format!("tools[{index}].{SOURCE}");
+        if members.contains_key(CODE) {
+            problems.push(Problem::new(path, format!("there is {CODE} too; keep one of the two")));
+            continue;
+        }
+        match code(&named, folder) {
+            Ok(code) => drop(members.insert(CODE.to_owned(), code.into())),
+            Err(why) => problems.push(Problem::new(path, why)),
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+/// The code in a file below the folder. A folder may come from somebody else, so nothing leads out of it.
+fn code(named: &Value, folder: &Path) -> Result<String, String> {
+    let name = named.as_str().ok_or("expected a text: the name of a file")?;
+    let name = Path::new(name);
+    if !name.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+        return Err(format!("{}: expected a file below the folder", name.display()));
+    }
+    let file = folder.join(name);
+    let real = |path: &Path| path.canonicalize().map_err(|error| format!("{}: {error}", path.display()));
+    if !real(&file)?.starts_with(real(folder)?) {
+        return Err(format!("{}: leads out of the folder", name.display()));
+    }
+    input::file(&file, MAX_CODE_BYTES).map_err(|error| error.to_string())
+}

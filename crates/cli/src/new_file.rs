@@ -1,0 +1,96 @@
+//! Files that commands make.
+
+use std::{
+    fs::OpenOptions,
+    io::{self, Write as _},
+    path::Path,
+};
+
+use crate::error::CliError;
+
+/// Who may read a new file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Readers {
+    /// Whoever the system lets.
+    Usual,
+    /// Its owner only.
+    Owner,
+}
+
+/// Makes a file that was not there. One that is there stays as it is.
+pub(crate) fn make(path: &Path, text: &str, readers: Readers) -> Result<(), CliError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if readers == Readers::Owner {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    let mut file = options.open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => there(path),
+        _ => unwritable(path, error),
+    })?;
+    file.write_all(text.as_bytes()).map_err(|error| unwritable(path, error))
+}
+
+/// Puts a text into a file, whole or not at all.
+pub(crate) fn replace(path: &Path, text: &str) -> Result<(), CliError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let failed = |error| unwritable(path, error);
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    // Temporary files are their owner's alone; a manifest is for everybody, as the file before it was.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(path).map_or(0o644, |before| before.permissions().mode() & 0o777);
+        file.as_file().set_permissions(std::fs::Permissions::from_mode(mode)).map_err(failed)?;
+    }
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// Refuses to write over something.
+pub(crate) fn there(path: &Path) -> CliError {
+    CliError::usage(
+        format!("{} is there already, and stays as it is", path.display()),
+        "name another one, or move it away",
+    )
+}
+
+fn unwritable(path: &Path, error: io::Error) -> CliError {
+    CliError::Unwritable { file: path.to_owned(), error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_there_is_not_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        make(&path, "one", Readers::Owner).unwrap();
+        assert!(matches!(make(&path, "two", Readers::Owner), Err(CliError::Usage { .. })));
+        replace(&path, "three").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "three");
+        assert!(matches!(replace(&folder.path().join("no/f"), ""), Err(CliError::Unwritable { .. })));
+        assert!(matches!(
+            make(&folder.path().join("no/f"), "", Readers::Usual),
+            Err(CliError::Unwritable { .. })
+        ));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_secret_is_its_owners_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let (secret, public) = (folder.path().join("s"), folder.path().join("p"));
+        make(&secret, "", Readers::Owner).unwrap();
+        replace(&public, "").unwrap();
+        assert_eq!((mode(&secret), mode(&public)), (0o600, 0o644));
+        replace(&secret, "again").unwrap();
+        assert_eq!(mode(&secret), 0o600, "it stays so");
+    }
+}

@@ -1,0 +1,191 @@
+//! What has an inside: names, numbers, texts, templates and regular expressions.
+
+use super::{Lexer, Odd, Token, is_line_end, is_name_part};
+
+impl Lexer {
+    pub(super) fn regex(&mut self) {
+        let line = self.line;
+        self.skip(1);
+        let mut in_class = false;
+        loop {
+            match self.peek(0) {
+                None => break self.odd(Odd::Unfinished("a regular expression")),
+                Some(c) if is_line_end(c) => break self.odd(Odd::Unfinished("a regular expression")),
+                Some('\\') => self.skip(2),
+                Some('/') if !in_class => break self.skip(1),
+                Some(c) => {
+                    in_class = c == '[' || (in_class && c != ']');
+                    self.skip(1);
+                }
+            }
+        }
+        while self.peek(0).is_some_and(is_name_part) {
+            self.skip(1);
+        }
+        self.push(Token::Regex, line);
+    }
+
+    pub(super) fn number(&mut self) {
+        let (line, is_hex) = (self.line, self.begins("0x") || self.begins("0X"));
+        while let Some(c) = self.peek(0) {
+            let exponent = !is_hex && matches!(c, 'e' | 'E') && matches!(self.peek(1), Some('+' | '-'));
+            if !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_')) {
+                break;
+            }
+            self.skip(if exponent { 2 } else { 1 });
+        }
+        self.push(Token::Number, line);
+    }
+
+    pub(super) fn name(&mut self) {
+        let (line, mut name, mut escaped) = (self.line, String::new(), false);
+        while let Some(c) = self.peek(0) {
+            if c == '\\' {
+                self.skip(1);
+                escaped = true;
+                match self.unicode_escape() {
+                    Some(c) => name.push(c),
+                    None => {
+                        self.odd(Odd::Unexpected('\\'));
+                        break;
+                    }
+                }
+            } else if is_name_part(c) {
+                name.push(c);
+                self.skip(1);
+            } else {
+                break;
+            }
+        }
+        if escaped {
+            self.odd(Odd::EscapedName);
+        }
+        if !name.is_empty() {
+            self.push(Token::Name(name), line);
+        }
+    }
+
+    /// `uXXXX` or `u{X…}`, after its backslash.
+    fn unicode_escape(&mut self) -> Option<char> {
+        if self.peek(0) != Some('u') {
+            return None;
+        }
+        self.skip(1);
+        if self.peek(0) != Some('{') {
+            return self.hex(4);
+        }
+        self.skip(1);
+        let mut number: u32 = 0;
+        while let Some(digit) = self.peek(0).and_then(|c| c.to_digit(16)) {
+            number = number.saturating_mul(16).saturating_add(digit);
+            self.skip(1);
+        }
+        (self.next() == Some('}')).then_some(number).and_then(char::from_u32)
+    }
+
+    fn hex(&mut self, digits: usize) -> Option<char> {
+        let mut number = 0;
+        for _ in 0..digits {
+            number = number * 16 + self.peek(0)?.to_digit(16)?;
+            self.skip(1);
+        }
+        // Half of a pair stands for itself only; what it makes with the next does not matter here.
+        Some(char::from_u32(number).unwrap_or(char::REPLACEMENT_CHARACTER))
+    }
+
+    /// One escape inside a text, after its backslash. Counts those that hide a plain letter.
+    fn escape(&mut self, value: &mut String, escapes: &mut usize) {
+        match self.peek(0) {
+            None => {}
+            Some('x' | 'u') => {
+                let c = if self.peek(0) == Some('x') {
+                    self.skip(1);
+                    self.hex(2)
+                } else {
+                    self.unicode_escape()
+                };
+                *escapes += usize::from(c.is_some_and(|c| c.is_ascii_graphic()));
+                value.extend(c);
+            }
+            Some(c @ '0'..='7') => {
+                let mut number = 0;
+                while let Some(digit) = self.peek(0).and_then(|c| c.to_digit(8))
+                    && number * 8 + digit < 256
+                {
+                    number = number * 8 + digit;
+                    self.skip(1);
+                }
+                *escapes += usize::from(c != '0');
+                value.extend(char::from_u32(number));
+            }
+            Some(c) => {
+                match c {
+                    'n' => value.push('\n'),
+                    't' => value.push('\t'),
+                    'r' => value.push('\r'),
+                    _ if is_line_end(c) => {}
+                    _ => value.push(c),
+                }
+                self.skip(1);
+                if c == '\r' && self.peek(0) == Some('\n') {
+                    self.skip(1);
+                }
+            }
+        }
+    }
+
+    pub(super) fn string(&mut self, quote: char) {
+        let (line, mut value, mut escapes) = (self.line, String::new(), 0);
+        self.skip(1);
+        loop {
+            match self.peek(0) {
+                None | Some('\n' | '\r') => break self.odd(Odd::Unfinished("a text")),
+                Some(c) if c == quote => break self.skip(1),
+                Some('\\') => {
+                    self.skip(1);
+                    self.escape(&mut value, &mut escapes);
+                }
+                Some(c) => {
+                    value.push(c);
+                    self.skip(1);
+                }
+            }
+        }
+        self.push(Token::Text { value, whole: true, escapes }, line);
+    }
+
+    /// A template from its beginning, or from behind what was put in.
+    pub(super) fn template(&mut self) {
+        let (line, mut value, mut escapes) = (self.line, String::new(), 0);
+        let whole = loop {
+            match self.peek(0) {
+                None => {
+                    self.odd(Odd::Unfinished("a template"));
+                    break true;
+                }
+                Some('`') => {
+                    self.skip(1);
+                    break true;
+                }
+                Some('$') if self.peek(1) == Some('{') => {
+                    self.skip(2);
+                    self.templates.push(0);
+                    break false;
+                }
+                Some('\\') => {
+                    self.skip(1);
+                    self.escape(&mut value, &mut escapes);
+                }
+                Some(c) => {
+                    value.push(c);
+                    self.skip(1);
+                }
+            }
+        };
+        self.push(Token::Text { value, whole, escapes }, line);
+        if !whole {
+            // What is put in begins as an expression in parentheses does.
+            self.push(Token::Sign('('), self.line);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+use super::*;
+
+/// Tokens in one line: names as they are, texts in quotes, `#` a number, `/r/` a regular expression.
+fn told(code: &str) -> String {
+    let lexed = lex(code);
+    let words = lexed.tokens.iter().map(|placed| match &placed.token {
+        Token::Name(name) => name.clone(),
+        Token::Text { value, whole: true, .. } => format!("'{value}'"),
+        Token::Text { value, .. } => format!("'{value}…"),
+        Token::Number => "#".to_owned(),
+        Token::Regex => "/r/".to_owned(),
+        Token::Sign(sign) => sign.to_string(),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn odd(code: &str) -> Vec<Odd> {
+    lex(code).odd.iter().map(|odd| odd.what).collect()
+}
+
+#[test]
+fn comments_and_texts_hide_nothing_and_show_nothing() {
+    for (code, tokens) in [
+        ("a // eval(b)\nc", "a c"),
+        ("a /* eval(b) // */ c", "a c"),
+        ("'// no comment' + b", "'// no comment' + b"),
+        (
+            r#"'it\'s' "a\"b" 'x\
+y'"#,
+            r#"'it's' 'a"b' 'xy'"#,
+        ),
+        ("`a${ f(`b${c}`, {d: 1}) }e`", "'a… ( f ( 'b… ( c '' , { d : # } ) 'e'"),
+        ("`/* ${ eval } */`", "'/* … ( eval ' */'"),
+        ("a\u{2028}b // c\u{2028}d", "a b d"),
+    ] {
+        assert_eq!(told(code), tokens, "{code}");
+        assert!(odd(code).is_empty(), "{code}");
+    }
+}
+
+#[test]
+fn slashes_are_told_apart() {
+    for (code, tokens) in [
+        ("a / b / c", "a / b / c"),
+        ("(a) / b /c", "( a ) / b / c"),
+        ("x[0] / 2 / y", "x [ # ] / # / y"),
+        ("return /\"/.test(b)", "return /r/ . test ( b )"),
+        ("a = /[/\"]\\//gi; b", "a = /r/ ; b"),
+        ("if (a) /'/.test(b); c", "if ( a ) /r/ . test ( b ) ; c"),
+        ("for await (const a of b) /'/.test(c)", "for await ( const a of b ) /r/ . test ( c )"),
+        ("await (a) / 2 / b", "await ( a ) / # / b"),
+        ("a.return / b / c", "a . return / b / c"),
+        ("`${/`/}`", "'… ( /r/ ''"),
+        ("1e+5 / 0x1e+5 / .5", "# / # + # / . #"),
+    ] {
+        assert_eq!(told(code), tokens, "{code}");
+        assert!(odd(code).is_empty(), "{code}");
+    }
+    assert_eq!((told("{} /a/.b"), odd("{} /a/")), ("{ } /r/ . b".to_owned(), vec![Odd::Slash]));
+    assert_eq!((told("a++ / b / c"), odd("a++ / b")), ("a + + / b / c".to_owned(), vec![Odd::Slash]));
+}
+
+#[test]
+fn escapes_are_undone() {
+    assert_eq!(told(r"\u0065val \u{65}v\u0061l"), "eval eval");
+    assert_eq!(odd(r"\u0065val"), [Odd::EscapedName]);
+    assert_eq!(told(r#"'\x65\u0076\u{61}\154\n\0'"#), "'eval\n\0'");
+    let Some(Token::Text { escapes, .. }) = lex(r#"'\x65\u0076\u{61}\154\n\x01'"#).token(0).cloned() else {
+        panic!("a text")
+    };
+    assert_eq!(escapes, 4);
+}
+
+#[test]
+fn what_does_not_end_is_named_with_its_line() {
+    for (code, what) in [
+        ("a\n'b", "a text"),
+        ("a\n'b\nc", "a text"),
+        ("\n/* x", "a comment"),
+        ("\nreturn /a", "a regular expression"),
+        ("\n`a", "a template"),
+        ("\n`a${b", "a template"),
+    ] {
+        let lexed = lex(code);
+        assert_eq!((lexed.odd[0].what, lexed.odd[0].line), (Odd::Unfinished(what), 2), "{code}");
+    }
+    assert_eq!(odd("a \\x"), [Odd::Unexpected('\\'), Odd::EscapedName]);
+    assert_eq!(odd("a ☃"), [Odd::Unexpected('☃')]);
+}
+
+#[test]
+fn comments_of_html_are_comments_and_named() {
+    for (code, tokens) in [("a <!-- `b\nc", "a c"), ("--> `b\nc", "c"), ("/* x */ --> `b\nc", "c")] {
+        assert_eq!((told(code).as_str(), odd(code)), (tokens, vec![Odd::HtmlComment]), "{code}");
+    }
+    assert!(odd("while (n-->0) {}").is_empty(), "n goes to 0");
+}
+
+#[test]
+fn nothing_makes_it_panic_or_stand_still() {
+    for code in [
+        "\\",
+        "'\\",
+        "`${",
+        "}",
+        "`}${}}",
+        "/",
+        "/[",
+        "/\\",
+        "\\u{",
+        "'\\u{110000}'",
+        "'\\xZ'",
+        "#",
+        "0x",
+        "<!--",
+        "-->",
+        "/*",
+        "*/",
+        "))",
+    ] {
+        lex(code);
+        for other in ["'", "`", "/", "\\", "}"] {
+            lex(&format!("{code}{other}"));
+        }
+    }
+}

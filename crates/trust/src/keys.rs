@@ -1,0 +1,180 @@
+//! The keys that are believed, as the curators list them.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use toolyard_protocol::{Problem, plugin::KeyId};
+
+use crate::{
+    key::{PublicKey, SecretKey},
+    list::{self, Kind},
+    sign::SignError,
+};
+
+/// Most keys in a list.
+pub const MAX_KEYS: usize = 1_000;
+/// Most roots that handed over to each other, one after the other.
+pub const MAX_HANDOVERS: usize = 32;
+/// Longest name of an owner.
+const MAX_OWNER_CHARS: usize = 100;
+
+/// The keys that are believed. Signed by the root that clients pin.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeyList {
+    /// Grows with each list, so that an old one cannot be put in place of a new one.
+    pub number: u64,
+    /// When it was made.
+    pub issued_at: Timestamp,
+    /// From when on nothing in it is believed any more. Keeps somebody in between from holding back new lists for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// The keys.
+    pub keys: Vec<KeyEntry>,
+    /// Every handover from one root to the next, oldest first, each signed by the older root: [`hand_over`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub handovers: Vec<Value>,
+}
+
+/// One key, and for how long it is believed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeyEntry {
+    /// Its id, which follows from the key.
+    pub key_id: KeyId,
+    /// The key, SPKI in base64.
+    pub key: PublicKey,
+    /// Whose it is, for people.
+    pub owner: String,
+    /// The name by which plugins of the older form know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub curator_id: Option<String>,
+    /// Not believed before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Timestamp>,
+    /// Not believed from then on; plugins are signed again before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// From then on nothing that it ever signed is believed: whoever stole it can write any date into a manifest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// What a key is worth at a time, if it was not called back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Good,
+    NotYet(Timestamp),
+    Expired(Timestamp),
+}
+
+impl KeyEntry {
+    /// A key without any bound in time.
+    pub fn new(key: PublicKey, owner: impl Into<String>) -> Self {
+        Self {
+            key_id: key.id(),
+            key,
+            owner: owner.into(),
+            curator_id: None,
+            not_before: None,
+            expires_at: None,
+            revoked_at: None,
+        }
+    }
+
+    pub(crate) fn standing(&self, now: Timestamp) -> Standing {
+        match (self.not_before, self.expires_at) {
+            (Some(at), _) if now < at => Standing::NotYet(at),
+            (_, Some(at)) if at <= now => Standing::Expired(at),
+            _ => Standing::Good,
+        }
+    }
+}
+
+impl KeyList {
+    /// Keys that somebody on this machine named, without a root.
+    pub fn local(keys: impl IntoIterator<Item = KeyEntry>) -> Self {
+        Self {
+            number: 0,
+            issued_at: Timestamp::UNIX_EPOCH,
+            expires_at: None,
+            keys: keys.into_iter().collect(),
+            handovers: Vec::new(),
+        }
+    }
+
+    /// The list as JSON, signed by the root.
+    pub fn sign(&self, root: &SecretKey) -> Result<String, SignError> {
+        list::seal(self, root)
+    }
+
+    /// The Ed25519 key with that id.
+    pub(crate) fn find(&self, id: &KeyId) -> Option<&KeyEntry> {
+        self.keys.iter().find(|entry| entry.key_id == *id && entry.key.is_ed25519())
+    }
+
+    /// The RSA keys that plugins of the older form know under that name. A curator may have several.
+    pub(crate) fn find_older<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a KeyEntry> {
+        let fits = move |entry: &&KeyEntry| {
+            entry.curator_id.as_deref() == Some(name) || entry.key_id.as_str() == name
+        };
+        self.keys.iter().filter(|entry| !entry.key.is_ed25519()).filter(fits)
+    }
+}
+
+impl Kind for KeyList {
+    const TYPE: &'static str = "toolyard/keys";
+    const WORDS: &'static str = "key list";
+
+    fn check(&self) -> Result<(), Problem> {
+        if self.keys.len() > MAX_KEYS {
+            return Err(Problem::new("keys", format!("{} keys; at most {MAX_KEYS}", self.keys.len())));
+        }
+        if self.handovers.len() > MAX_HANDOVERS {
+            let why = format!("{} handovers; at most {MAX_HANDOVERS}", self.handovers.len());
+            return Err(Problem::new("handovers", why));
+        }
+        let mut ids = HashSet::new();
+        for (index, entry) in self.keys.iter().enumerate() {
+            let wrong = |member: &str, why: &str| Err(Problem::new(format!("keys[{index}].{member}"), why));
+            if entry.key_id != entry.key.id() {
+                return wrong("keyId", "is not the id of that key");
+            }
+            if !ids.insert(&entry.key_id) {
+                return wrong("keyId", "the key is there twice");
+            }
+            let length = entry.owner.chars().count();
+            if length == 0 || length > MAX_OWNER_CHARS || entry.owner.contains(char::is_control) {
+                return wrong("owner", "expected one line: whose key it is");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A root that hands over to the next.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Handover {
+    /// The next root.
+    pub(crate) root: PublicKey,
+    issued_at: Timestamp,
+}
+
+impl Kind for Handover {
+    const TYPE: &'static str = "toolyard/root";
+    const WORDS: &'static str = "handover to another root key";
+
+    fn check(&self) -> Result<(), Problem> {
+        if self.root.is_ed25519() { Ok(()) } else { Err(Problem::new("root", "expected an Ed25519 key")) }
+    }
+}
+
+/// The old root's word that another one comes after it. Every later key list carries it, so that whoever was away for
+/// long can still follow from root to root.
+pub fn hand_over(old: &SecretKey, next: &PublicKey, now: Timestamp) -> Result<Value, SignError> {
+    let text = list::seal(&Handover { root: next.clone(), issued_at: now }, old)?;
+    serde_json::from_str(&text).map_err(|error| SignError::Document(Problem::new("", error.to_string())))
+}

@@ -1,0 +1,119 @@
+//! Documents of the curators: signed by a root key, numbered, and each of its own kind.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use jiff::Timestamp;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use toolyard_protocol::{Problem, plugin::strict, raw::RawFields};
+
+use crate::{
+    key::{PublicKey, SecretKey},
+    sign::{SignError, beside, covered},
+};
+
+/// Largest list.
+pub const MAX_LIST_BYTES: usize = 4 * 1024 * 1024;
+
+/// Why a list was not taken. The one that was taken before stays in force.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ListError {
+    /// Too large to be looked at.
+    #[error("the list has {0} bytes; at most {MAX_LIST_BYTES}")]
+    TooLarge(usize),
+    /// Not a document of that kind.
+    #[error("this is no {kind}: {problem}")]
+    Malformed {
+        /// What it should be.
+        kind: &'static str,
+        /// Where it is wrong.
+        problem: Problem,
+    },
+    /// Signed by a key that is not the pinned root, nor one that it handed over to.
+    #[error(
+        "the list is signed by {0}, which is not the pinned root key; read the key list first, it may carry a new root"
+    )]
+    OtherRoot(String),
+    /// Signed by the root, and then changed.
+    #[error("the signature does not hold: the list was changed after it was signed")]
+    Modified,
+    /// Older than one that was taken before.
+    #[error("list number {number} is older than number {seen}, which was seen before")]
+    Replayed {
+        /// Its number.
+        number: u64,
+        /// The highest number so far.
+        seen: u64,
+    },
+    /// Past its time.
+    #[error("the list ran out at {0}; fetch a new one")]
+    Expired(Timestamp),
+}
+
+/// What each kind of document is called in its `type`, so that a signature over one never holds for another.
+pub(crate) trait Kind: Serialize + DeserializeOwned {
+    /// The word in `type`.
+    const TYPE: &'static str;
+    /// For people.
+    const WORDS: &'static str;
+    /// Rules that types do not say.
+    fn check(&self) -> Result<(), Problem>;
+}
+
+fn malformed<T: Kind>(problem: Problem) -> ListError {
+    ListError::Malformed { kind: T::WORDS, problem }
+}
+
+/// The document as JSON, signed.
+pub(crate) fn seal<T: Kind>(document: &T, key: &SecretKey) -> Result<String, SignError> {
+    document.check().map_err(SignError::Document)?;
+    let unwritable = |error: serde_json::Error| SignError::Document(Problem::new("", error.to_string()));
+    let mut value = serde_json::to_value(document).map_err(unwritable)?;
+    value["type"] = T::TYPE.into();
+    let text = value.to_string();
+    let bytes = strict::read(&text).and_then(covered).map_err(SignError::Document)?;
+    let signed = beside(serde_json::from_str::<RawFields>(&text).map_err(unwritable)?, &bytes, key)?;
+    if signed.len() > MAX_LIST_BYTES {
+        let why = format!("{} bytes; nobody reads a list of more than {MAX_LIST_BYTES}", signed.len());
+        return Err(SignError::Document(Problem::new("", why)));
+    }
+    Ok(signed)
+}
+
+/// A document as it came: JSON that means one thing, not yet believed.
+pub(crate) fn parse<T: Kind>(text: &str) -> Result<Value, ListError> {
+    if text.len() > MAX_LIST_BYTES {
+        return Err(ListError::TooLarge(text.len()));
+    }
+    strict::read(text).map_err(malformed::<T>)
+}
+
+/// The id of the key that is said to have signed it.
+pub(crate) fn signer<T: Kind>(value: &Value) -> Result<String, ListError> {
+    if value["type"] != T::TYPE {
+        return Err(malformed::<T>(Problem::new("type", format!("expected `{}`", T::TYPE))));
+    }
+    if value["alg"] != "Ed25519" {
+        return Err(malformed::<T>(Problem::new("alg", "expected Ed25519")));
+    }
+    match value["keyId"].as_str() {
+        Some(id) => Ok(id.chars().take(80).collect()),
+        None => Err(malformed::<T>(Problem::new("keyId", "missing; which key signed it"))),
+    }
+}
+
+/// The document, if the root signed it and nobody changed it since.
+pub(crate) fn open<T: Kind>(value: &Value, root: &PublicKey) -> Result<T, ListError> {
+    let id = signer::<T>(value)?;
+    if !root.is_ed25519() || id != root.id().as_str() {
+        return Err(ListError::OtherRoot(id));
+    }
+    let signature = value["signature"].as_str().and_then(|text| STANDARD.decode(text).ok());
+    let bytes = covered(value.clone()).map_err(malformed::<T>)?;
+    if !signature.is_some_and(|signature| root.verifies(&bytes, &signature)) {
+        return Err(ListError::Modified);
+    }
+    let document: T = serde_path_to_error::deserialize(value)
+        .map_err(|error| malformed::<T>(Problem::new(error.path().to_string(), error.inner().to_string())))?;
+    document.check().map_err(malformed::<T>)?;
+    Ok(document)
+}

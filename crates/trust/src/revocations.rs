@@ -1,0 +1,114 @@
+//! What is not to be run any more, whoever signed it.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use toolyard_protocol::{
+    Problem,
+    plugin::{ContentHash, KeyId, PluginId},
+};
+
+use crate::{
+    key::SecretKey,
+    list::{self, Kind},
+    sign::SignError,
+};
+
+/// Most entries of each kind.
+pub const MAX_REVOCATIONS: usize = 10_000;
+/// Longest reason.
+const MAX_REASON_CHARS: usize = 500;
+
+/// What is not to be run any more. Signed by the root that clients pin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Revocations {
+    /// Grows with each list.
+    pub number: u64,
+    /// When it was made.
+    pub issued_at: Timestamp,
+    /// From when on it is too old to be relied on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// Plugins.
+    #[serde(default)]
+    pub plugins: Vec<RevokedPlugin>,
+    /// Keys, with everything that they ever signed.
+    #[serde(default)]
+    pub keys: Vec<RevokedKey>,
+}
+
+/// A plugin that is not to be run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RevokedPlugin {
+    /// Which plugin; all its versions where there is no hash.
+    pub id: PluginId,
+    /// Only this content, and then under whatever id: the older form does not bind the id to the code. The hash of the
+    /// whole manifest, or that of the tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_hash: Option<ContentHash>,
+    /// For people.
+    #[serde(default)]
+    pub reason: String,
+}
+
+/// A key that is not to be believed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RevokedKey {
+    /// Which key.
+    pub key_id: KeyId,
+    /// For people.
+    #[serde(default)]
+    pub reason: String,
+}
+
+impl Default for Revocations {
+    /// Nothing, from nobody.
+    fn default() -> Self {
+        Self {
+            number: 0,
+            issued_at: Timestamp::UNIX_EPOCH,
+            expires_at: None,
+            plugins: Vec::new(),
+            keys: Vec::new(),
+        }
+    }
+}
+
+impl Revocations {
+    /// The list as JSON, signed by the root.
+    pub fn sign(&self, root: &SecretKey) -> Result<String, SignError> {
+        list::seal(self, root)
+    }
+
+    pub(crate) fn plugin(&self, id: &PluginId, hashes: &[&ContentHash]) -> Option<&RevokedPlugin> {
+        self.plugins.iter().find(|revoked| match &revoked.content_hash {
+            Some(hash) => hashes.contains(&hash),
+            None => revoked.id == *id,
+        })
+    }
+
+    pub(crate) fn key(&self, id: &KeyId) -> Option<&RevokedKey> {
+        self.keys.iter().find(|revoked| revoked.key_id == *id)
+    }
+}
+
+impl Kind for Revocations {
+    const TYPE: &'static str = "toolyard/revocations";
+    const WORDS: &'static str = "revocation list";
+
+    fn check(&self) -> Result<(), Problem> {
+        for (path, count) in [("plugins", self.plugins.len()), ("keys", self.keys.len())] {
+            if count > MAX_REVOCATIONS {
+                return Err(Problem::new(path, format!("{count} entries; at most {MAX_REVOCATIONS}")));
+            }
+        }
+        let reasons =
+            self.plugins.iter().map(|one| &one.reason).chain(self.keys.iter().map(|one| &one.reason));
+        if reasons.into_iter().any(|reason| reason.chars().count() > MAX_REASON_CHARS) {
+            return Err(Problem::new("reason", format!("longer than {MAX_REASON_CHARS} characters")));
+        }
+        Ok(())
+    }
+}
