@@ -15,6 +15,7 @@ mod load;
 mod mcp;
 mod memory;
 mod process;
+mod sandbox;
 mod setup;
 mod wake;
 
@@ -81,5 +82,6 @@ async fn measure(args: &Args) {
     wake::measure(&bench).await;
     chat::measure(&bench).await;
     chat::shortlist();
+    sandbox::measure(args.rounds).await;
     println!("Memory (PSS) after all of this: {:.1} MiB", memory::now(&bench));
 }

@@ -11,6 +11,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("toolyard-mcp-client", &["toolyard-net", "toolyard-protocol"]),
     ("toolyard-core", &["toolyard-protocol"]),
     ("toolyard-toolbox", &["toolyard-net"]),
+    ("toolyard-sandbox", &["toolyard-net"]),
     ("toolyard-agent", &["toolyard-core", "toolyard-protocol"]),
     (
         "toolyard-sources",
@@ -50,7 +51,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("toolyard-testkit", &["toolyard-core", "toolyard-protocol"]),
     ("toolyard-todo", &["toolyard-app-sdk"]),
-    ("toolyard-bench", &["toolyard-agent"]),
+    ("toolyard-bench", &["toolyard-agent", "toolyard-net", "toolyard-sandbox"]),
 ];
 
 /// Foreign crate, and the crates of ours in which it stays.
@@ -66,6 +67,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("fend-core", &["toolyard-toolbox"]),
     ("cap-std", &["toolyard-toolbox"]),
     ("rusqlite", &["toolyard-client-sdk"]),
+    ("rquickjs", &["toolyard-sandbox"]),
 ];
 
 /// Longest file of ours, tests and data tables aside.

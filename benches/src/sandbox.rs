@@ -1,0 +1,119 @@
+//! Plugin calls: the same function natively, in a sandbox the first time, again, and a thousand different ones.
+
+use std::{
+    hint::black_box,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json, value::RawValue};
+use tokio_util::sync::CancellationToken;
+use toolyard_net::{ClientSettings, Guard, HttpClient};
+use toolyard_sandbox::{Host, Job, Limits, Permissions, Sandbox};
+
+use crate::process::median;
+
+/// What a plugin of everyday size does: looks at its arguments, sums, and answers with an object.
+const SOURCE: &str = "const prices = args.items.map((item) => item.price * item.count);
+const total = prices.reduce((sum, price) => sum + price, 0);
+const dear = args.items.filter((item) => item.price > 10).map((item) => item.name.toUpperCase()).sort();
+return { total, dear, text: `${args.items.length} items: ${total.toFixed(2)}` };";
+
+const DIFFERENT: usize = 1_000;
+/// Runs of one source in a round.
+const REPEATS: usize = 200;
+
+fn arguments() -> Value {
+    let items: Vec<Value> = (0..20)
+        .map(|i| json!({ "name": format!("item {i}"), "price": i as f64 * 1.25, "count": i % 4 }))
+        .collect();
+    json!({ "items": items })
+}
+
+/// The same in Rust, from text to text.
+fn native(arguments: &str) -> String {
+    let arguments: Value = serde_json::from_str(arguments).expect("JSON");
+    let items = arguments["items"].as_array().expect("items");
+    let price = |item: &Value| item["price"].as_f64().unwrap_or(0.0);
+    let total: f64 = items.iter().map(|item| price(item) * item["count"].as_f64().unwrap_or(0.0)).sum();
+    let mut dear: Vec<String> = items
+        .iter()
+        .filter(|item| price(item) > 10.0)
+        .map(|item| item["name"].as_str().unwrap_or_default().to_uppercase())
+        .collect();
+    dear.sort();
+    json!({ "total": total, "dear": dear, "text": format!("{} items: {total:.2}", items.len()) }).to_string()
+}
+
+fn sandbox() -> Sandbox {
+    let guard = Guard::strict();
+    let host = Host {
+        client: HttpClient::new(guard.clone(), ClientSettings::default()),
+        guard,
+        clock: Arc::new(|| 0),
+        random: Arc::new(|bytes: &mut [u8]| bytes.fill(7)),
+    };
+    Sandbox::new(Limits::default(), host)
+}
+
+/// Milliseconds of one run: on the clock, and of it on a processor.
+async fn run(sandbox: &Sandbox, source: &Arc<str>, arguments: &RawValue) -> (f64, f64) {
+    let job = Job {
+        source: Arc::clone(source),
+        name: "bench.js".to_owned(),
+        args: arguments.to_owned(),
+        permissions: Permissions::default(),
+    };
+    let began = Instant::now();
+    let outcome = sandbox.run(job, CancellationToken::new(), &mut |_| ()).await.expect("a result");
+    black_box(outcome.json);
+    (milliseconds(began.elapsed()), milliseconds(outcome.used.compute))
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+pub async fn measure(rounds: usize) {
+    let text = arguments().to_string();
+    let arguments = RawValue::from_string(text.clone()).expect("JSON");
+    let source: Arc<str> = SOURCE.into();
+    let (mut direct, mut cold, mut warm, mut different, mut engine) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for round in 0..rounds.max(1) {
+        let began = Instant::now();
+        for _ in 0..REPEATS {
+            black_box(native(black_box(&text)));
+        }
+        direct.push(milliseconds(began.elapsed()) / REPEATS as f64);
+
+        let sandbox = sandbox();
+        cold.push(run(&sandbox, &source, &arguments).await.0);
+        for _ in 0..REPEATS {
+            let (time, compute) = run(&sandbox, &source, &arguments).await;
+            warm.push(time);
+            engine.push(compute);
+        }
+        let began = Instant::now();
+        for index in 0..DIFFERENT {
+            let source = format!("const which = '{round}/{index}';\n{SOURCE}").into();
+            run(&sandbox, &source, &arguments).await;
+        }
+        different.push(milliseconds(began.elapsed()) / DIFFERENT as f64);
+    }
+    let direct = median(direct);
+    println!(
+        "Sandbox. One plugin call in milliseconds, each in an engine of its own; ratios are to the same in Rust."
+    );
+    println!("{:<34} {:>9} {:>8}", "way", "ms", "ratio");
+    for (way, time) in [
+        ("in Rust, JSON to JSON", direct),
+        ("sandbox, first call", median(cold)),
+        ("sandbox, same source again", median(warm)),
+        ("  of it on a processor", median(engine)),
+        ("sandbox, 1,000 different sources", median(different)),
+    ] {
+        println!("{way:<34} {time:>9.4} {:>8.1}", time / direct);
+    }
+    println!();
+}

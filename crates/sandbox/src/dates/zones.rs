@@ -1,0 +1,96 @@
+//! Time zones by name, and what they are called in `en-US`.
+
+use std::sync::LazyLock;
+
+use jiff::Zoned;
+use jiff::fmt::temporal::DateTimeParser;
+use jiff::tz::{Offset, TimeZone, TimeZoneDatabase};
+
+/// The zones that are part of this program; what a zone means does not depend on the machine.
+static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
+
+/// The zones whose short names are commonly known there, and their long ones.
+const NAMED: &[(&str, &str)] = &[
+    ("EST", "Eastern Standard Time"),
+    ("EDT", "Eastern Daylight Time"),
+    ("CST", "Central Standard Time"),
+    ("CDT", "Central Daylight Time"),
+    ("MST", "Mountain Standard Time"),
+    ("MDT", "Mountain Daylight Time"),
+    ("PST", "Pacific Standard Time"),
+    ("PDT", "Pacific Daylight Time"),
+    ("AKST", "Alaska Standard Time"),
+    ("AKDT", "Alaska Daylight Time"),
+    ("HST", "Hawaii-Aleutian Standard Time"),
+];
+
+/// A zone by IANA name or by its distance from UTC; UTC if nothing is said. The error has the text of browsers.
+pub(super) fn find(name: Option<&str>) -> Result<TimeZone, String> {
+    let Some(name) = name else { return Ok(TimeZone::UTC) };
+    if let Ok(zone) = ZONES.get(name) {
+        return Ok(zone);
+    }
+    if name.starts_with(['+', '-'])
+        && let Ok(zone) = DateTimeParser::new().parse_time_zone_with(&ZONES, name)
+    {
+        return Ok(zone);
+    }
+    Err(format!("Invalid time zone specified: {name}"))
+}
+
+/// How a zone is written.
+pub(super) fn name(zone: &TimeZone) -> String {
+    match (zone.iana_name(), zone.to_fixed_offset()) {
+        (Some(name), _) => name.to_owned(),
+        (None, Ok(offset)) => {
+            let (sign, hours, minutes) = distance(offset);
+            format!("{sign}{hours:02}:{minutes:02}")
+        }
+        (None, Err(_)) => "UTC".to_owned(),
+    }
+}
+
+/// `EST`, `GMT+9`, `UTC`.
+pub(super) fn short(moment: &Zoned) -> String {
+    if is_utc(moment) {
+        return "UTC".to_owned();
+    }
+    american(moment).map_or_else(|| gmt(moment.offset(), false), |(short, _)| short.to_owned())
+}
+
+/// `Eastern Standard Time`, `GMT+09:00`, `Coordinated Universal Time`.
+pub(super) fn long(moment: &Zoned) -> String {
+    if is_utc(moment) {
+        return "Coordinated Universal Time".to_owned();
+    }
+    american(moment).map_or_else(|| gmt(moment.offset(), true), |(_, long)| long.to_owned())
+}
+
+fn is_utc(moment: &Zoned) -> bool {
+    matches!(moment.time_zone().iana_name(), Some("UTC" | "Etc/UTC"))
+}
+
+/// Only for zones of America and Hawaii: elsewhere the same letters mean something else.
+fn american(moment: &Zoned) -> Option<(&'static str, &'static str)> {
+    let zone = moment.time_zone();
+    let there = zone.iana_name().is_some_and(|name| {
+        name.starts_with("America/") || name.starts_with("US/") || name == "Pacific/Honolulu"
+    });
+    let info = zone.to_offset_info(moment.timestamp());
+    NAMED.iter().find(|(short, _)| there && *short == info.abbreviation()).copied()
+}
+
+fn gmt(offset: Offset, padded: bool) -> String {
+    let (sign, hours, minutes) = distance(offset);
+    match (offset.is_zero(), padded, minutes) {
+        (true, _, _) => "GMT".to_owned(),
+        (false, true, _) => format!("GMT{sign}{hours:02}:{minutes:02}"),
+        (false, false, 0) => format!("GMT{sign}{hours}"),
+        (false, false, _) => format!("GMT{sign}{hours}:{minutes:02}"),
+    }
+}
+
+fn distance(offset: Offset) -> (char, u32, u32) {
+    let minutes = offset.seconds().unsigned_abs() / 60;
+    (if offset.is_negative() { '-' } else { '+' }, minutes / 60, minutes % 60)
+}

@@ -1,0 +1,170 @@
+//! Our own part of what runs in the engine: it takes away what must not be there, brings what a run may use, and keeps
+//! the few functions through which we talk to the run.
+
+use std::rc::Rc;
+
+use rquickjs::context::EvalOptions;
+use rquickjs::{Ctx, Exception, Function, Object, Persistent, Value};
+use toolyard_net::MAX_URL_LENGTH;
+
+use super::chance;
+use super::state::{OWN_FILE, State};
+use crate::dates;
+use crate::error::SandboxError;
+
+/// One function over `host`; the parts share its scope.
+const SOURCE: &str = concat!(
+    "(function (host) {\n'use strict';\n",
+    include_str!("../js/kit.js"),
+    include_str!("../js/guards.js"),
+    include_str!("../js/dates.js"),
+    include_str!("../js/globals.js"),
+    "})"
+);
+
+/// Functions of the script. They were made before any foreign code ran and depend on nothing it can change.
+pub(super) struct Script<'js> {
+    /// Calls the code with arguments; gives a promise.
+    pub(super) start: Function<'js>,
+    /// Writes a value as JSON.
+    pub(super) json: Function<'js>,
+    /// Settles the promise of a call.
+    pub(super) settle: Function<'js>,
+    /// Runs what a timer was set for.
+    pub(super) fire: Function<'js>,
+    /// Name, text and stack of whatever was thrown.
+    pub(super) describe: Function<'js>,
+}
+
+impl<'js> Script<'js> {
+    pub(super) fn install(ctx: &Ctx<'js>, state: &Rc<State>, clock: bool) -> rquickjs::Result<Self> {
+        let mut options = EvalOptions::default();
+        options.filename = Some(OWN_FILE.to_owned());
+        let setup: Function<'js> = ctx.eval_with_options(SOURCE, options)?;
+        let host = host(ctx, state, clock)?;
+        let own: Object<'js> = setup.call((host,))?;
+        Ok(Self {
+            start: own.get("start")?,
+            json: own.get("json")?,
+            settle: own.get("settle")?,
+            fire: own.get("fire")?,
+            describe: own.get("describe")?,
+        })
+    }
+}
+
+/// The same functions while nobody is in the engine.
+pub(super) struct Kept {
+    json: Persistent<Function<'static>>,
+    settle: Persistent<Function<'static>>,
+    fire: Persistent<Function<'static>>,
+    describe: Persistent<Function<'static>>,
+    start: Persistent<Function<'static>>,
+}
+
+impl<'js> Script<'js> {
+    pub(super) fn keep(self, ctx: &Ctx<'js>) -> Kept {
+        Kept {
+            json: Persistent::save(ctx, self.json),
+            settle: Persistent::save(ctx, self.settle),
+            fire: Persistent::save(ctx, self.fire),
+            describe: Persistent::save(ctx, self.describe),
+            start: Persistent::save(ctx, self.start),
+        }
+    }
+}
+
+impl Kept {
+    pub(super) fn get<'js>(&self, ctx: &Ctx<'js>) -> rquickjs::Result<Script<'js>> {
+        Ok(Script {
+            json: self.json.clone().restore(ctx)?,
+            settle: self.settle.clone().restore(ctx)?,
+            fire: self.fire.clone().restore(ctx)?,
+            describe: self.describe.clone().restore(ctx)?,
+            start: self.start.clone().restore(ctx)?,
+        })
+    }
+}
+
+/// What the script may ask of us. The script is ours, but what it passes on is not: everything is checked again here or
+/// on the async side.
+fn host<'js>(ctx: &Ctx<'js>, state: &Rc<State>, clock: bool) -> rquickjs::Result<Object<'js>> {
+    let host = Object::new(ctx.clone())?;
+    bounds(&host, state)?;
+    host.set("clock", clock)?;
+
+    let own = Rc::clone(state);
+    host.set("isOver", Function::new(ctx.clone(), move || own.watch.is_over())?)?;
+    host.set("isProxy", Function::new(ctx.clone(), |value: Value<'js>| value.is_proxy())?)?;
+    let own = Rc::clone(state);
+    host.set(
+        "now",
+        Function::new(ctx.clone(), move || if clock { (own.host.clock)() as f64 } else { f64::NAN })?,
+    )?;
+    let own = Rc::clone(state);
+    host.set("random", Function::new(ctx.clone(), move || own.chance.next())?)?;
+    let own = Rc::clone(state);
+    let uuid = move || {
+        let mut bytes = [0; 16];
+        (own.host.random)(&mut bytes);
+        chance::uuid(bytes)
+    };
+    host.set("uuid", Function::new(ctx.clone(), uuid)?)?;
+
+    let own = Rc::clone(state);
+    let ask = move |ctx: Ctx<'js>, kind: String, details: String| {
+        own.ask(&kind, &details).map_err(|text| Exception::throw_type(&ctx, &text))
+    };
+    host.set("ask", Function::new(ctx.clone(), ask)?)?;
+    let own = Rc::clone(state);
+    let timer = move |ctx: Ctx<'js>, delay: f64| {
+        own.set_timer(delay).map_err(|text| Exception::throw_range(&ctx, &text))
+    };
+    host.set("timer", Function::new(ctx.clone(), timer)?)?;
+    let own = Rc::clone(state);
+    host.set("clearTimer", Function::new(ctx.clone(), move |id: u32| own.clear_timer(id))?)?;
+    let own = Rc::clone(state);
+    host.set("log", Function::new(ctx.clone(), move |level: String, text: String| own.log(&level, text))?)?;
+    let own = Rc::clone(state);
+    let uncaught = move |name: String, text: String, stack: String| {
+        let error = super::thrown::error(&own, &name, &text, &stack);
+        own.watch.end(error);
+    };
+    host.set("uncaught", Function::new(ctx.clone(), uncaught)?)?;
+
+    let format = |ctx: Ctx<'js>, time: f64, options: String, need: String, defaults: String| {
+        dates::format(time, &options, &need, &defaults).map_err(|text| Exception::throw_range(&ctx, &text))
+    };
+    host.set("format", Function::new(ctx.clone(), format)?)?;
+    let zone = |ctx: Ctx<'js>, options: String| {
+        dates::zone(&options).map_err(|text| Exception::throw_range(&ctx, &text))
+    };
+    host.set("zone", Function::new(ctx.clone(), zone)?)?;
+    Ok(host)
+}
+
+/// Bounds that the script keeps itself, before it makes copies of long texts.
+fn bounds<'js>(host: &Object<'js>, state: &State) -> rquickjs::Result<()> {
+    let limits = &state.limits;
+    for (name, bound) in [
+        ("maxUrl", MAX_URL_LENGTH),
+        ("maxBody", limits.request_bytes),
+        ("maxHeaders", limits.request_headers),
+        ("maxHeaderBytes", limits.header_length),
+        ("maxKey", limits.key_length),
+        ("maxValue", limits.value_bytes),
+        ("maxTimers", limits.timers),
+        ("maxLine", limits.log_line_length),
+        ("maxError", limits.error_length),
+        ("maxOutput", limits.output_bytes),
+        ("maxText", limits.memory),
+    ] {
+        host.set(name, bound as f64)?;
+    }
+    Ok(())
+}
+
+/// When our own script does not start: the memory limit, or the engine.
+pub(super) fn broken(error: &rquickjs::Error) -> SandboxError {
+    SandboxError::Broken { text: format!("its script did not start ({error})") }
+}

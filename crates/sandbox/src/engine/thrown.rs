@@ -1,0 +1,80 @@
+//! Makes our error of what the engine or the code threw.
+
+use rquickjs::{Ctx, Object, Value};
+
+use super::script::Script;
+use super::state::State;
+use crate::error::{Place, SandboxError};
+
+/// What stands before the author's first line, on the same line.
+pub(super) const BEFORE: &str = "(async function (args) {";
+
+/// An error that nobody caught.
+pub(super) fn uncaught<'js>(script: &Script<'js>, state: &State, ctx: &Ctx<'js>) -> SandboxError {
+    let value = ctx.catch();
+    if let Some(ended) = state.watch.ended() {
+        return ended;
+    }
+    // When there is not even memory for the error, the engine throws null.
+    let told = if value.is_null() { None } else { describe(script, value) };
+    // Reading it may have run foreign code, for too long.
+    if let Some(ended) = state.watch.ended() {
+        return ended;
+    }
+    match told {
+        Some((name, text, stack)) => error(state, &name, &text, &stack),
+        None => out_of_memory(state),
+    }
+}
+
+fn describe<'js>(script: &Script<'js>, value: Value<'js>) -> Option<(String, String, String)> {
+    let told: Object<'js> = script.describe.call((value,)).ok()?;
+    Some((told.get("name").ok()?, told.get("text").ok()?, told.get("stack").ok()?))
+}
+
+pub(super) fn out_of_memory(state: &State) -> SandboxError {
+    SandboxError::OutOfMemory { limit: state.limits.memory }
+}
+
+/// The engine says by these two names and texts alone that a limit was hit. Code that throws the same by itself fools
+/// nobody but its author.
+pub(super) fn error(state: &State, name: &str, text: &str, stack: &str) -> SandboxError {
+    let place = place(stack, &state.file);
+    match (name, text) {
+        ("InternalError", "out of memory") => out_of_memory(state),
+        ("RangeError", "Maximum call stack size exceeded") => SandboxError::StackOverflow { place },
+        ("", text) => SandboxError::Thrown { text: text.to_owned(), place },
+        (name, text) => SandboxError::Thrown { text: format!("{name}: {text}"), place },
+    }
+}
+
+/// The innermost place in the author's code.
+fn place(stack: &str, file: &str) -> Option<Place> {
+    stack.lines().find_map(|line| {
+        let (_, numbers) = line.rsplit_once(&format!("{file}:"))?;
+        let (line, column) = numbers.trim_end_matches(')').split_once(':')?;
+        let (line, column): (u32, u32) = (line.parse().ok()?, column.parse().ok()?);
+        let before = if line == 1 { BEFORE.len() as u32 } else { 0 };
+        Some(Place { line, column: column.saturating_sub(before).max(1) })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_place_in_the_authors_code_counts() {
+        let stack = "    at parse (native)\n    at parse (toolyard:sandbox:3:4)\n    at f (a.js:7:12)\n    at a.js:9:1\n";
+        assert_eq!(place(stack, "a.js"), Some(Place { line: 7, column: 12 }));
+        assert_eq!(place("    at a.js:1:25\n", "a.js"), Some(Place { line: 1, column: 1 }));
+        assert_eq!(place("    at a.js:1:2\n", "a.js"), Some(Place { line: 1, column: 1 }));
+    }
+
+    #[test]
+    fn a_stack_of_any_form_is_read() {
+        for stack in ["", "a.js", "a.js:", "a.js:x:y", "a.js:1", "a.js:99999999999:1", "a.js:1:2:3"] {
+            assert_eq!(place(stack, "a.js"), None, "{stack}");
+        }
+    }
+}

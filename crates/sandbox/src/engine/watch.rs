@@ -1,0 +1,131 @@
+//! Whether a run is over, and why. The engine asks now and then while it computes; we ask between its jobs.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::SandboxError;
+use crate::limits::Limits;
+
+/// Work that a thread has done. Passed in, so that a test can do work without doing any.
+pub(super) type WorkFn = fn() -> Duration;
+
+pub(super) struct Watch {
+    pub(super) deadline: Instant,
+    time: Duration,
+    compute: Duration,
+    stop: CancellationToken,
+    work: WorkFn,
+    /// Work that the thread had done before.
+    before: Duration,
+    /// The first reason counts.
+    ended: RefCell<Option<SandboxError>>,
+}
+
+/// Time that this thread had a processor for. Waiting does not count, nor does a machine that is busy with other things.
+pub(super) fn processor_time() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
+}
+
+impl Watch {
+    pub(super) fn new(limits: &Limits, deadline: Instant, stop: CancellationToken, work: WorkFn) -> Self {
+        Self {
+            deadline,
+            time: limits.time,
+            compute: limits.compute,
+            stop,
+            work,
+            before: work(),
+            ended: RefCell::default(),
+        }
+    }
+
+    /// Ends the run.
+    pub(super) fn end(&self, why: SandboxError) {
+        self.ended.borrow_mut().get_or_insert(why);
+    }
+
+    /// Why the run ended, if it did.
+    pub(super) fn ended(&self) -> Option<SandboxError> {
+        self.ended.borrow().clone()
+    }
+
+    /// Looks at the clocks and at the caller.
+    pub(super) fn is_over(&self) -> bool {
+        if self.ended.borrow().is_some() {
+            return true;
+        }
+        let why = if self.stop.is_cancelled() {
+            SandboxError::Cancelled
+        } else if Instant::now() >= self.deadline {
+            SandboxError::TimedOut { limit: self.time, stuck: false }
+        } else if self.compute() > self.compute {
+            SandboxError::TooMuchWork { limit: self.compute }
+        } else {
+            return false;
+        };
+        self.end(why);
+        true
+    }
+
+    /// The same as a result.
+    pub(super) fn check(&self) -> Result<(), SandboxError> {
+        if self.is_over() { Err(self.ended().unwrap_or(SandboxError::Cancelled)) } else { Ok(()) }
+    }
+
+    /// Work so far.
+    pub(super) fn compute(&self) -> Duration {
+        (self.work)().saturating_sub(self.before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    thread_local! {
+        static WORK: Cell<Duration> = const { Cell::new(Duration::from_secs(7)) };
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_is_no_work_and_the_first_reason_counts() {
+        let limits =
+            Limits { time: Duration::from_secs(10), compute: Duration::from_secs(2), ..Limits::default() };
+        let deadline = Instant::now() + limits.time;
+        let watch = Watch::new(&limits, deadline, CancellationToken::new(), || WORK.get());
+        tokio::time::advance(Duration::from_secs(9)).await;
+        WORK.set(Duration::from_secs(9));
+        assert_eq!(watch.check(), Ok(()));
+        WORK.set(Duration::from_millis(9_001));
+        assert_eq!(watch.check(), Err(SandboxError::TooMuchWork { limit: limits.compute }));
+        tokio::time::advance(Duration::from_secs(10)).await;
+        watch.end(SandboxError::Cancelled);
+        assert_eq!(watch.ended(), Some(SandboxError::TooMuchWork { limit: limits.compute }));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_caller_who_leaves_counts_before_the_time() {
+        let limits = Limits::default();
+        let stop = CancellationToken::new();
+        let watch = Watch::new(&limits, Instant::now() + limits.time, stop.clone(), || Duration::ZERO);
+        let late =
+            Watch::new(&limits, Instant::now() + limits.time, CancellationToken::new(), || Duration::ZERO);
+        tokio::time::advance(limits.time).await;
+        stop.cancel();
+        assert_eq!(watch.check(), Err(SandboxError::Cancelled));
+        assert_eq!(late.check(), Err(SandboxError::TimedOut { limit: limits.time, stuck: false }));
+    }
+
+    #[test]
+    fn a_thread_that_works_has_used_the_processor() {
+        let before = processor_time();
+        while processor_time() == before {
+            std::hint::spin_loop();
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Why a run has no result. The texts may be read by authors and by models.
+
+use std::time::Duration;
+
+/// A place in the author's code; both count from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub line: u32,
+    pub column: u32,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)
+    }
+}
+
+/// Why a run has no result.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SandboxError {
+    /// The code is not a function body. Nothing of it ran.
+    #[error("the code cannot be read: {text}{}", at(.place))]
+    Syntax { text: String, place: Option<Place> },
+    /// The code threw an error and nobody caught it.
+    #[error("{text}{}", at(.place))]
+    Thrown { text: String, place: Option<Place> },
+    /// The wall time is over.
+    #[error("the code did not finish within {limit:?}")]
+    TimedOut {
+        limit: Duration,
+        /// It did not notice either, and its thread was left alone. Code that does this should not be run again.
+        stuck: bool,
+    },
+    /// It computed for too long.
+    #[error("the code computed for longer than {limit:?}")]
+    TooMuchWork { limit: Duration },
+    /// It needs more memory. The engine cannot always tell this from a thrown `null`.
+    #[error("the code needs more than {limit} bytes of memory")]
+    OutOfMemory { limit: usize },
+    /// Functions call each other too deep.
+    #[error("the code calls itself too deep{}", at(.place))]
+    StackOverflow { place: Option<Place> },
+    /// It waits for something that nobody will do: no timer is set and no call is under way.
+    #[error("the code waits for a promise that nothing can settle any more")]
+    NeverSettled,
+    #[error("the result is larger than {limit} bytes; return less")]
+    OutputTooLarge { limit: usize },
+    #[error("the result is nested deeper than {limit} levels; return something flatter")]
+    OutputTooDeep { limit: usize },
+    /// The result has no form in JSON.
+    #[error("the result cannot be written as JSON: {text}")]
+    NotJson { text: String },
+    #[error("the code made more than {limit} calls of fetch and storage")]
+    TooManyHostCalls { limit: usize },
+    #[error("the code is larger than {limit} bytes")]
+    SourceTooLarge { limit: usize },
+    #[error("the arguments are larger than {limit} bytes")]
+    InputTooLarge { limit: usize },
+    /// The caller went away.
+    #[error("the run was cancelled")]
+    Cancelled,
+    /// No thread was free. The code did not run.
+    #[error("too much other code is running; try again later")]
+    Busy,
+    /// The engine or the machine failed. It says nothing about the code.
+    #[error("the sandbox failed: {text}")]
+    Broken { text: String },
+}
+
+fn at(place: &Option<Place>) -> String {
+    place.map_or_else(String::new, |place| format!(" ({place})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_is_told_where_it_is_known() {
+        let place = Some(Place { line: 3, column: 7 });
+        let thrown = SandboxError::Thrown { text: "TypeError: x".into(), place };
+        assert_eq!(thrown.to_string(), "TypeError: x (line 3, column 7)");
+        let syntax = SandboxError::Syntax { text: "unexpected token".into(), place: None };
+        assert_eq!(syntax.to_string(), "the code cannot be read: unexpected token");
+    }
+}

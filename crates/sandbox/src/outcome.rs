@@ -1,0 +1,53 @@
+//! What a run came to.
+
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+
+/// A run that returned.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// What the code returned, `null` if that was nothing.
+    pub json: Box<RawValue>,
+    /// What it wrote to `console`, in order. If lines were dropped, the last one says how many.
+    pub logs: Vec<LogLine>,
+    pub used: Used,
+}
+
+/// One line of `console`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogLine {
+    pub level: LogLevel,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogLevel {
+    Debug,
+    Info,
+    Warn,
+    Error,
+}
+
+impl LogLevel {
+    pub(crate) fn parse(text: &str) -> Self {
+        match text {
+            "debug" => Self::Debug,
+            "warn" => Self::Warn,
+            "error" => Self::Error,
+            _ => Self::Info,
+        }
+    }
+}
+
+/// What a run used of its limits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Used {
+    /// From the call of `run` on.
+    pub time: Duration,
+    /// On a processor.
+    pub compute: Duration,
+    pub host_calls: usize,
+    /// Of the engine, when the code had returned, in bytes. The engine does not tell its peak.
+    pub memory: usize,
+}

@@ -1,0 +1,104 @@
+//! Checks what a run returned. The engine wrote it as JSON, but the code has a say in that: nothing is taken on trust.
+
+use serde_json::value::RawValue;
+
+use crate::error::SandboxError;
+use crate::limits::Limits;
+
+/// The result, within its bounds.
+pub(crate) fn check(text: String, limits: &Limits) -> Result<Box<RawValue>, SandboxError> {
+    if text.len() > limits.output_bytes {
+        return Err(SandboxError::OutputTooLarge { limit: limits.output_bytes });
+    }
+    if depth(&text) > limits.output_depth {
+        return Err(SandboxError::OutputTooDeep { limit: limits.output_depth });
+    }
+    let text = without_halves(text);
+    RawValue::from_string(text).map_err(|error| SandboxError::NotJson { text: error.to_string() })
+}
+
+/// How deep arrays and objects are nested.
+fn depth(text: &str) -> usize {
+    let (mut now, mut most) = (0_usize, 0);
+    let (mut in_text, mut escaped) = (false, false);
+    for byte in text.bytes() {
+        if in_text {
+            in_text = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+            continue;
+        }
+        match byte {
+            b'"' => in_text = true,
+            b'[' | b'{' => {
+                now += 1;
+                most = most.max(now);
+            }
+            b']' | b'}' => now = now.saturating_sub(1),
+            _ => {}
+        }
+    }
+    most
+}
+
+/// JavaScript's texts may hold half of a surrogate pair, and JSON writes it as `\ud83d`. Most readers refuse such a text
+/// whole, so the half becomes the replacement character. Whole pairs are never written with an escape.
+fn without_halves(text: String) -> String {
+    if !text.contains("\\ud") {
+        return text;
+    }
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        clean.push_str(before);
+        let is_half = escape
+            .as_bytes()
+            .get(1..4)
+            .is_some_and(|head| head.starts_with(b"ud") && matches!(head[2], b'8'..=b'9' | b'a'..=b'f'));
+        let length = if is_half { 6 } else { 2 };
+        let Some((escape, after)) = escape.split_at_checked(length) else { break };
+        clean.push_str(if is_half { "\u{fffd}" } else { escape });
+        rest = after;
+    }
+    clean.push_str(rest);
+    clean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depth_counts_brackets_outside_of_texts() {
+        for (text, expected) in
+            [("1", 0), ("[]", 1), (r#"{"a":[1,{"b":"[[[["}]}"#, 3), (r#"["\"[[\\",[]]"#, 2), ("[[],[[]]]", 3)]
+        {
+            assert_eq!(depth(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn half_a_pair_is_replaced_and_nothing_else() {
+        for (text, expected) in [
+            (r#""\ud83d""#, "\"\u{fffd}\""),
+            (r#""a\udffff\n""#, "\"a\u{fffd}f\\n\""),
+            (r#""\\ud83d""#, r#""\\ud83d""#),
+            (r#""\\\ud83d\u0007""#, "\"\\\\\u{fffd}\\u0007\""),
+            (r#""\ud7ff""#, r#""\ud7ff""#),
+        ] {
+            assert_eq!(without_halves(text.to_owned()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn bounds_hold() {
+        let limits = Limits { output_bytes: 10, output_depth: 2, ..Limits::default() };
+        assert_eq!(
+            check("[[1234567]]".into(), &limits).unwrap_err(),
+            SandboxError::OutputTooLarge { limit: 10 }
+        );
+        assert_eq!(check("[[[1]]]".into(), &limits).unwrap_err(), SandboxError::OutputTooDeep { limit: 2 });
+        assert_eq!(check("[[123456]]".into(), &limits).unwrap().get(), "[[123456]]");
+        assert!(matches!(check("nope".into(), &limits), Err(SandboxError::NotJson { .. })));
+    }
+}

@@ -1,0 +1,121 @@
+//! The way in: takes a seat, starts the thread of a run, makes its calls, and hands back what it came to.
+
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use crate::calls::Calls;
+use crate::engine::{self, Returned, Run};
+use crate::error::SandboxError;
+use crate::job::{Host, Job};
+use crate::limits::Limits;
+use crate::link::{Answer, ToHost};
+use crate::outcome::{LogLine, Outcome, Used};
+use crate::seats::{Seated, Seats};
+
+/// Runs foreign code. Clones share their limits on runs and threads.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    limits: Arc<Limits>,
+    host: Host,
+    seats: Arc<Seats>,
+}
+
+impl Sandbox {
+    /// Starts no thread yet. Limits that would be none are brought within reason.
+    pub fn new(limits: Limits, host: Host) -> Self {
+        let limits = limits.within_reason();
+        let seats = Arc::new(Seats::new(&limits));
+        Self { limits: Arc::new(limits), host, seats }
+    }
+
+    /// The limits of each run.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Runs a job in an engine of its own. Lines of `console` are handed to `on_log` as they come, also when the run fails.
+    /// Cancelling, or dropping the future, ends the run.
+    pub async fn run(
+        &self,
+        job: Job,
+        cancel: CancellationToken,
+        on_log: &mut (dyn FnMut(&LogLine) + Send),
+    ) -> Result<Outcome, SandboxError> {
+        job.check(&self.limits)?;
+        if cancel.is_cancelled() {
+            return Err(SandboxError::Cancelled);
+        }
+        let began = Instant::now();
+        let deadline = began + self.limits.time;
+        let (seated, _waiting) = self.seats.take(deadline, &cancel).await?;
+
+        let calls = Calls::new(&self.host, job.permissions.clone(), Arc::clone(&self.limits));
+        let stop = cancel.child_token();
+        let _leaving = stop.clone().drop_guard();
+        // All that one run can send, and the line about dropped lines.
+        let (to_host, mut from_run) = mpsc::channel(self.limits.host_calls + self.limits.log_lines + 1);
+        let (answer, answers) = sync_channel(self.limits.host_calls);
+        let (limits, host) = (Arc::clone(&self.limits), self.host.clone());
+        let run = Run { job, limits, host, deadline, stop, to_host, answers };
+        let mut done = start(run, seated)?;
+
+        let mut under_way = FuturesUnordered::new();
+        let mut logs = Vec::new();
+        let returned = loop {
+            tokio::select! {
+                biased;
+                // Before its end, so that nothing of what it sent is lost.
+                Some(message) = from_run.recv() => match message {
+                    ToHost::Log(line) => {
+                        on_log(&line);
+                        logs.push(line);
+                    }
+                    ToHost::Ask { id, ask } => {
+                        let calls = &calls;
+                        under_way.push(async move { Answer { id, outcome: calls.make(ask).await } });
+                    }
+                },
+                returned = &mut done => break returned,
+                Some(made) = under_way.next(), if !under_way.is_empty() => {
+                    // The run may have ended without waiting for it.
+                    let _ = answer.try_send(made);
+                }
+                () = cancel.cancelled() => return Err(SandboxError::Cancelled),
+                () = sleep_until(deadline + self.limits.grace) => {
+                    return Err(SandboxError::TimedOut { limit: self.limits.time, stuck: true });
+                }
+            }
+        };
+        let gone = |_| SandboxError::Broken { text: "its thread ended without a word".to_owned() };
+        let Returned { json, compute, host_calls, memory } = returned.map_err(gone)??;
+        let used = Used { time: began.elapsed(), compute, host_calls, memory };
+        Ok(Outcome { json, logs, used })
+    }
+}
+
+/// Runs on a thread that nobody joins: one that does not end in time cannot be ended from outside, and a pool that waits
+/// for its threads would keep the program from ending.
+fn start(
+    run: Run,
+    seated: Seated,
+) -> Result<oneshot::Receiver<Result<Returned, SandboxError>>, SandboxError> {
+    let (done, returned) = oneshot::channel();
+    let stack = engine::thread_stack(&run.limits);
+    let thread = std::thread::Builder::new().name("sandbox".to_owned()).stack_size(stack);
+    let started = thread.spawn(move || {
+        let outcome = engine::run(run);
+        // First the seat: whoever hears of the end may start the next run.
+        drop(seated);
+        let _ = done.send(outcome);
+    });
+    match started {
+        Ok(_) => Ok(returned),
+        Err(error) => Err(SandboxError::Broken { text: format!("no thread could be started ({error})") }),
+    }
+}

@@ -1,0 +1,139 @@
+//! How many threads there are. A run takes a seat and its thread gives it back when it ends. A thread that does not end
+//! moves to one of a few spare seats, so that others can run; when those are taken, it keeps the seat it has. So there are
+//! never more threads than seats of both kinds.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use crate::error::SandboxError;
+use crate::limits::Limits;
+
+#[derive(Debug)]
+pub(crate) struct Seats {
+    /// First come, first served.
+    running: Arc<Semaphore>,
+    spare: Arc<Semaphore>,
+    waiting: Arc<Semaphore>,
+}
+
+/// The seat of one run, shared by its thread and by the one who waits for it.
+type Seat = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
+
+/// The thread's side: gives the seat back.
+#[derive(Debug)]
+pub(crate) struct Seated(Seat);
+
+/// The waiting side: once it is dropped nobody waits any more, and a thread that still runs moves.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    seat: Seat,
+    spare: Arc<Semaphore>,
+}
+
+impl Seats {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let seats = |count| Arc::new(Semaphore::new(count));
+        Self { running: seats(limits.runs), spare: seats(limits.abandoned), waiting: seats(limits.waiting) }
+    }
+
+    /// Waits for a seat, in the order of asking.
+    pub(crate) async fn take(
+        &self,
+        deadline: Instant,
+        cancel: &CancellationToken,
+    ) -> Result<(Seated, Waiting), SandboxError> {
+        let permit = match Arc::clone(&self.running).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => {
+                let _place = self.waiting.try_acquire().map_err(|_| SandboxError::Busy)?;
+                tokio::select! {
+                    biased;
+                    () = cancel.cancelled() => return Err(SandboxError::Cancelled),
+                    permit = timeout_at(deadline, Arc::clone(&self.running).acquire_owned()) => {
+                        permit.ok().and_then(Result::ok).ok_or(SandboxError::Busy)?
+                    }
+                }
+            }
+        };
+        let seat = Arc::new(Mutex::new(Some(permit)));
+        Ok((Seated(Arc::clone(&seat)), Waiting { seat, spare: Arc::clone(&self.spare) }))
+    }
+}
+
+impl Drop for Seated {
+    fn drop(&mut self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let mut seat = self.seat.lock().unwrap_or_else(PoisonError::into_inner);
+        if seat.is_some()
+            && let Ok(spare) = Arc::clone(&self.spare).try_acquire_owned()
+        {
+            *seat = Some(spare);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn seats(runs: usize, waiting: usize, abandoned: usize) -> Seats {
+        Seats::new(&Limits { runs, waiting, abandoned, ..Limits::default() })
+    }
+
+    async fn take(seats: &Seats) -> Result<(Seated, Waiting), SandboxError> {
+        seats.take(Instant::now() + Duration::from_millis(5), &CancellationToken::new()).await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_seat_is_free_again_when_its_thread_ends() {
+        let seats = seats(1, 1, 0);
+        let (seated, waiting) = take(&seats).await.unwrap();
+        assert_eq!(take(&seats).await.unwrap_err(), SandboxError::Busy);
+        drop(seated);
+        drop(waiting);
+        take(&seats).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_thread_that_goes_on_moves_as_long_as_there_are_spare_seats() {
+        let seats = seats(1, 1, 1);
+        let (stuck, waiting) = take(&seats).await.unwrap();
+        drop(waiting);
+        let (stuck_too, waiting) = take(&seats).await.unwrap();
+        drop(waiting);
+        assert_eq!(take(&seats).await.unwrap_err(), SandboxError::Busy);
+        drop(stuck);
+        // The second one keeps the seat it has: the spare one is free for the next.
+        assert_eq!(take(&seats).await.unwrap_err(), SandboxError::Busy);
+        drop(stuck_too);
+        take(&seats).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_queue_that_is_full_refuses_at_once_and_one_who_leaves_frees_a_place() {
+        let seats = seats(1, 0, 0);
+        let _first = take(&seats).await.unwrap();
+        let before = Instant::now();
+        assert_eq!(take(&seats).await.unwrap_err(), SandboxError::Busy);
+        assert_eq!(Instant::now(), before);
+
+        let seats = self::seats(1, 1, 0);
+        let _first = take(&seats).await.unwrap();
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        let far = Instant::now() + Duration::from_secs(60);
+        assert_eq!(seats.take(far, &cancel).await.unwrap_err(), SandboxError::Cancelled);
+        assert_eq!(take(&seats).await.unwrap_err(), SandboxError::Busy);
+        assert!(Instant::now() > before);
+    }
+}

@@ -1,0 +1,18 @@
+//! Prints the limits: `cargo test -p toolyard-sandbox --test hostile the_limits -- --nocapture`.
+
+use toolyard_sandbox::Limits;
+
+use crate::tight;
+
+#[test]
+fn the_limits() {
+    println!("by default: {:#?}", Limits::default());
+    println!("in these tests: {:#?}", tight());
+    let limits = Limits::default();
+    // What one process may come to, if every run takes all it may and no thread comes back.
+    let threads = limits.runs + limits.abandoned;
+    let each =
+        limits.memory + limits.stack + limits.host_calls_at_once * limits.response_bytes + limits.input_bytes;
+    println!("at most {threads} threads and {} MiB", threads * each / 1024 / 1024);
+    assert!(threads * each < 512 * 1024 * 1024);
+}

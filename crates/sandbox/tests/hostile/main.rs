@@ -1,0 +1,63 @@
+//! Code that tries to stall, to fill the memory, to get out, or to fool the host. Each test is one trick. None may take
+//! longer or more than its limits, and after each the same sandbox answers as if nothing had happened.
+#![cfg(test)]
+
+mod depth;
+mod escapes;
+mod limits;
+mod memory;
+mod natives;
+mod prototypes;
+mod results;
+mod stuck;
+mod time;
+
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::time::Duration;
+
+use serde_json::Value;
+use toolyard_sandbox::{Job, Limits, Sandbox, SandboxError};
+
+use support::{job, run, sandbox};
+
+/// Little work and memory, so that tests are quick. The wall time is long: a machine under load may take its time.
+fn tight() -> Limits {
+    Limits {
+        time: Duration::from_secs(60),
+        compute: Duration::from_millis(300),
+        grace: Duration::from_secs(60),
+        memory: 16 * 1024 * 1024,
+        ..Limits::default()
+    }
+}
+
+/// For code that works hard and shall get through, also on a machine under load.
+fn roomy() -> Limits {
+    Limits { compute: Duration::from_secs(30), ..tight() }
+}
+
+/// Runs a trick, and then something harmless.
+async fn trick(source: &str) -> Result<Value, SandboxError> {
+    let sandbox = sandbox(tight());
+    trick_in(&sandbox, job(source)).await
+}
+
+/// The same, with more time.
+async fn slow_trick(source: &str) -> Result<Value, SandboxError> {
+    trick_in(&sandbox(roomy()), job(source)).await
+}
+
+async fn trick_in(sandbox: &Sandbox, job: Job) -> Result<Value, SandboxError> {
+    let outcome = run(sandbox, job).await;
+    let after = run(sandbox, support::with_args("return [args.a, 1 + 1].join()", r#"{"a":"b"}"#)).await;
+    assert_eq!(after.unwrap().json.get(), r#""b,2""#, "after {outcome:?}");
+    outcome.map(|outcome| serde_json::from_str(outcome.json.get()).unwrap())
+}
+
+/// The trick is ended because it computed for too long, and its thread noticed by itself.
+#[track_caller]
+fn assert_stopped(outcome: &Result<Value, SandboxError>) {
+    assert!(matches!(outcome, Err(SandboxError::TooMuchWork { .. })), "{outcome:?}");
+}

@@ -1,0 +1,42 @@
+//! What nothing can end: the thread is left alone, and there are only so many of those.
+
+use std::time::Duration;
+
+use toolyard_sandbox::{Limits, SandboxError};
+
+use crate::support::{job, run, sandbox};
+use crate::{tight, trick_in};
+
+/// One turn takes long inside the engine, which looks at the clock once in 10,000 turns. It ends by itself, much later.
+const STUCK: &str = "const b = (1n << 500000n) - 1n; for (let i = 0; i < 12; i++) b * b";
+
+fn impatient() -> Limits {
+    Limits {
+        time: Duration::from_millis(100),
+        grace: Duration::from_millis(50),
+        runs: 1,
+        abandoned: 1,
+        ..tight()
+    }
+}
+
+#[tokio::test]
+async fn a_thread_that_does_not_notice_is_left_alone_and_others_go_on() {
+    let outcome = trick_in(&sandbox(impatient()), job(STUCK)).await;
+    assert_eq!(outcome, Err(SandboxError::TimedOut { limit: Duration::from_millis(100), stuck: true }));
+}
+
+#[tokio::test]
+async fn when_too_many_threads_are_left_alone_nothing_runs_until_one_ends() {
+    let sandbox = sandbox(impatient());
+    for _ in 0..2 {
+        let outcome = run(&sandbox, job(STUCK)).await;
+        assert!(matches!(outcome, Err(SandboxError::TimedOut { stuck: true, .. })), "{outcome:?}");
+    }
+    assert_eq!(run(&sandbox, job("return 1")).await.unwrap_err(), SandboxError::Busy);
+    // They do end.
+    let end = tokio::time::Instant::now() + Duration::from_secs(300);
+    while run(&sandbox, job("return 1")).await.is_err() {
+        assert!(tokio::time::Instant::now() < end, "no thread came back");
+    }
+}
