@@ -133,6 +133,13 @@ await play({
     await chat.settles(() => chat.sendMessage({ text: order.then }));
     return chat.report();
   },
+  // A page that kept the answer, and asks all the same whether there is more of it.
+  kept: async (order) => {
+    const chat = new Chat(order);
+    await chat.settles(() => chat.sendMessage({ text: order.text }));
+    await chat.resumeStream();
+    return chat.report();
+  },
   resume: async (order) => {
     const [first, second, other] = [new Chat(order), new Chat(order), new Chat({ ...order, id: 'another' })];
     const asking = first.settles(() => first.sendMessage({ text: order.text }));

@@ -2,9 +2,26 @@
 import OpenAI from 'openai';
 import { OWN, counting, plan, play, say, told } from './story.mjs';
 
-function open({ key = plan.key }) {
+/** A `fetch` whose streams have heartbeats before their first event and after each, as those of a slow model have. */
+const beating = (fetch) => async (url, init) => {
+  const { body, headers, status } = await fetch(url, init);
+  const beat = new TextEncoder().encode(': keep-alive\n\n');
+  const beats = new TransformStream({
+    start: (to) => to.enqueue(beat),
+    transform: (piece, to) => {
+      to.enqueue(piece);
+      // Not in the middle of an event.
+      if (piece.at(-1) === 10 && piece.at(-2) === 10) to.enqueue(beat);
+    },
+  });
+  return new Response(body.pipeThrough(beats), { status, headers });
+};
+
+function open({ key = plan.key, beats = false }) {
   const fetch = counting();
-  const client = new OpenAI({ baseURL: `${plan.url}/v1`, apiKey: key, defaultHeaders: plan.headers, maxRetries: 0, fetch });
+  const client = new OpenAI({
+    baseURL: `${plan.url}/v1`, apiKey: key, defaultHeaders: plan.headers, maxRetries: 0, fetch: beats ? beating(fetch) : fetch,
+  });
   return { client, fetch };
 }
 

@@ -18,6 +18,7 @@ mod signals;
 mod socket;
 mod text;
 mod tool_file;
+mod typed;
 
 use std::process::ExitCode;
 

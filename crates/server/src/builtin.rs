@@ -96,6 +96,7 @@ struct Finder(Option<Arc<WordVectors>>);
 #[async_trait]
 impl ToolSearch for Finder {
     async fn search(&self, view: &CatalogView, words: &str, most: usize) -> Vec<Arc<Tool>> {
-        ViewTools::of(view, self.0.as_ref()).search(words, most).await
+        // One index for all of them, whichever of them this caller chose.
+        ViewTools::of(&view.before_choice(), self.0.as_ref()).search(view, words, most).await
     }
 }

@@ -4,19 +4,16 @@ use std::{
     collections::HashMap,
     io::BufRead,
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use tokio::{sync::Mutex, time::Instant};
+use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use toolyard_agent::{
     model::{
-        Calling, Endpoint, Environment, FileModel, Model, ModelError, ModelName, ModelSettings, ModelTrouble,
-        Models, look::Listing,
+        Endpoint, Environment, FileModel, Model, ModelError, ModelName, ModelSettings, ModelTrouble, Models,
+        look::Listing,
     },
     prompted::PromptedModel,
     small::{
@@ -28,11 +25,11 @@ use toolyard_agent::{
 use toolyard_core::ports::Ids;
 use toolyard_protocol::secret::Secret;
 
-pub use crate::rest::models::{
-    ModelOverview, OverviewCalling, OverviewFile, OverviewMissing, OverviewModel, OverviewOrigin,
-};
+pub use crate::config::Calling;
+
+pub use crate::rest::models::{ModelOverview, OverviewFile, OverviewMissing, OverviewModel, OverviewOrigin};
 use crate::{
-    config::{CallingConfig, Config, ModelConfig},
+    config::{Config, ModelConfig},
     serve::{StartError, World},
     state::AppState,
 };
@@ -53,9 +50,10 @@ const MAX_THREADS: u32 = 256;
 pub struct ModelBook {
     models: Models,
     again: Duration,
+    /// When somebody last looked; none is never.
     looked: Mutex<Option<Instant>>,
-    /// Whether somebody ever looked.
-    ever: AtomicBool,
+    /// Held by whoever looks, for all who ask meanwhile.
+    looking: tokio::sync::Mutex<()>,
     ids: Arc<dyn Ids>,
     /// By endpoint: what was learnt of a small model is kept.
     small: HashMap<String, SmallModel>,
@@ -79,7 +77,7 @@ impl ModelBook {
             models,
             again: Duration::from_secs(config.model_search.again_s),
             looked: Mutex::new(None),
-            ever: AtomicBool::new(false),
+            looking: tokio::sync::Mutex::new(()),
             ids: world.ids.clone(),
             small,
         })
@@ -87,33 +85,31 @@ impl ModelBook {
 
     /// What there is, looked for where that was long ago. One looks for all who ask at once.
     pub async fn listing(&self) -> Listing {
-        let mut looked = self.looked.lock().await;
-        if looked.is_some_and(|at| at.elapsed() < self.again) {
+        let _looking = self.looking.lock().await;
+        if self.looked().is_some_and(|at| at.elapsed() < self.again) {
             return self.models.list();
         }
         let listing = self.models.look(LOOK).await;
-        *looked = Some(Instant::now());
+        *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         listing
+    }
+
+    fn looked(&self) -> Option<Instant> {
+        *self.looked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks again on a task of its own where that was long ago: a chat does not wait for it. Only the very first one does,
     /// because how a model calls tools is known after somebody looked.
     async fn keep_fresh(self: &Arc<Self>, tasks: &TaskTracker) {
-        let looked = match self.looked.try_lock() {
-            Ok(looked) => *looked,
-            // Somebody looks just now.
-            Err(_) if self.ever.load(Ordering::Acquire) => return,
-            Err(_) => None,
-        };
-        match looked {
+        match self.looked() {
             None => drop(self.listing().await),
-            Some(at) if at.elapsed() >= self.again => {
+            // Unless somebody looks just now.
+            Some(at) if at.elapsed() >= self.again && self.looking.try_lock().is_ok() => {
                 let book = self.clone();
                 tasks.spawn(async move { drop(book.listing().await) });
             }
             Some(_) => {}
         }
-        self.ever.store(true, Ordering::Release);
     }
 
     /// The model of that name, or the one for those who name none.
@@ -215,11 +211,7 @@ fn settings(
             name: name.clone(),
             url: url.parse().map_err(|error| wrong(&format!("{place}.url"), &error))?,
             key,
-            calling: model.calling.map(|calling| match calling {
-                CallingConfig::Native => Calling::Native,
-                CallingConfig::Prompted => Calling::Prompted,
-                CallingConfig::Small => Calling::Small,
-            }),
+            calling: model.calling,
         });
     }
     let default = config.chat.model.as_deref().map(str::parse).transpose();
@@ -242,11 +234,10 @@ fn file(name: &str, path: &Path, model: &ModelConfig) -> Result<FileModel, Strin
         return Err("a file needs no key_env".to_owned());
     }
     let calling = match model.calling {
-        Some(CallingConfig::Native) => {
+        Some(Calling::Native) => {
             return Err("calling: a file calls by text or is small: `prompted` or `small`".to_owned());
         }
-        Some(CallingConfig::Prompted) => Calling::Prompted,
-        Some(CallingConfig::Small) => Calling::Small,
+        Some(calling) => calling,
         None => {
             let size = path
                 .metadata()

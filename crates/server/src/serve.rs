@@ -257,7 +257,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         models,
         kept,
         vectors,
-        replays: Replays::default(),
+        replays: Replays::new(&config.chat),
         lifecycle,
         metrics,
         call_metrics: CallMetrics::new(recorder),

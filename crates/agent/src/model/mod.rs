@@ -73,6 +73,11 @@ pub enum Calling {
     Small,
 }
 
+impl Calling {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Native, Self::Prompted, Self::Small];
+}
+
 /// What a model is asked.
 #[derive(Debug, Clone, Default)]
 pub struct ModelRequest {

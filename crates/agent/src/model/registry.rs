@@ -15,7 +15,7 @@ use super::{
     Calling, Environment, FileModel, Model, ModelError, ModelInfo, ModelName, ModelSettings, ModelTrouble,
     compat::CompatModel,
     files::FileModels,
-    limits::Family,
+    limits::{Family, Fits},
     look::{self, Found, Listing, Origin},
     name::is_place,
     settings::{VENDORS, Vendor, base},
@@ -34,6 +34,7 @@ pub struct Models {
     genai: genai::Client,
     files: FileModels,
     found: Mutex<Arc<Found>>,
+    fits: Arc<Fits>,
 }
 
 impl fmt::Debug for Models {
@@ -74,7 +75,8 @@ impl Models {
         let genai = genai::Client::builder().with_reqwest(client.clone()).build();
         let genai = genai.map_err(|error| unknown(format!("No models can be asked: {error}")))?;
         let files = FileModels::new(&settings.files, &ids)?;
-        Ok(Self { settings, environment, ids, client, genai, files, found: Mutex::default() })
+        let (found, fits) = (Mutex::default(), Arc::default());
+        Ok(Self { settings, environment, ids, client, genai, files, found, fits })
     }
 
     /// The model of that name. Whether it really is there shows when it is asked.
@@ -88,13 +90,30 @@ impl Models {
         let whom =
             Whom { id: name.as_str().into(), url: place.url, key: place.key, key_from: place.key_from };
         let (model, bounds, ids) = (name.model().to_owned(), self.settings.bounds.clone(), self.ids.clone());
+        let fits = self.fits.clone();
         Ok(match place.family {
-            family @ (Family::OpenAi | Family::Compatible) => {
-                Arc::new(CompatModel { info, model, family, whom, client: self.client.clone(), bounds, ids })
-            }
+            family @ (Family::OpenAi | Family::Compatible) => Arc::new(CompatModel {
+                info,
+                model,
+                family,
+                fits,
+                whom,
+                client: self.client.clone(),
+                bounds,
+                ids,
+            }),
             family @ (Family::Anthropic | Family::Gemini) => {
                 let kind = if family == Family::Anthropic { Kind::Anthropic } else { Kind::Gemini };
-                Arc::new(VendorModel { info, model, kind, whom, client: self.genai.clone(), bounds, ids })
+                Arc::new(VendorModel {
+                    info,
+                    model,
+                    kind,
+                    fits,
+                    whom,
+                    client: self.genai.clone(),
+                    bounds,
+                    ids,
+                })
             }
         })
     }

@@ -11,6 +11,8 @@ use super::{ModelError, ModelTrouble};
 
 /// Longest cause in a log line.
 pub(super) const MAX_CAUSE: usize = 2 * 1024;
+/// Longest wait that a vendor is believed; whoever is told more would not wait anyway.
+const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Whom we talk to: enough to say what is wrong and what to do.
 #[derive(Debug, Clone)]
@@ -59,10 +61,8 @@ impl Whom {
     pub(crate) fn status(&self, status: StatusCode, headers: &HeaderMap, body: &str) -> ModelError {
         let said = serde_json::from_str::<Value>(body).unwrap_or_default();
         let code = said.get("error").map(Said::of).unwrap_or_default();
-        let mut error =
-            self.said(kind_of(status, &code), &code, Some(status), &format!("HTTP {status}: {body}"));
-        error.retry_after = retry_after(headers);
-        error
+        let (kind, wait) = (kind_of(status, &code), retry_after(headers));
+        self.said(kind, &code, Some(status), wait, &format!("HTTP {status}: {body}"))
     }
 
     /// An error that came in the middle of a good answer.
@@ -71,10 +71,17 @@ impl Whom {
         let status = code.status();
         let kind =
             status.map_or_else(|| code.kind().unwrap_or(ModelTrouble::Unavailable), |s| kind_of(s, &code));
-        self.said(kind, &code, status, &format!("in the answer: {error}"))
+        self.said(kind, &code, status, None, &format!("in the answer: {error}"))
     }
 
-    fn said(&self, kind: ModelTrouble, code: &Said, status: Option<StatusCode>, cause: &str) -> ModelError {
+    fn said(
+        &self,
+        kind: ModelTrouble,
+        code: &Said,
+        status: Option<StatusCode>,
+        wait: Option<Duration>,
+        cause: &str,
+    ) -> ModelError {
         let (id, origin) = (&self.id, self.origin());
         let text = match kind {
             ModelTrouble::Unauthorized if self.key.is_some() => {
@@ -87,7 +94,10 @@ impl Whom {
                     self.key_from
                 )
             }
-            ModelTrouble::RateLimited => format!("{id} gets too many requests; wait a little and try again."),
+            ModelTrouble::RateLimited => match wait {
+                Some(wait) => format!("{id} gets too many requests; try again in {}.", spoken(wait)),
+                None => format!("{id} gets too many requests; wait a little and try again."),
+            },
             ModelTrouble::Unknown => {
                 format!(
                     "There is no model {id} at {origin}, or no chat there; check the model's name and the URL."
@@ -105,12 +115,17 @@ impl Whom {
                 format!("Nobody answers for {id} at {origin}; check that it runs and its URL.")
             }
             ModelTrouble::Broken => format!("{id} broke off; try again."),
-            ModelTrouble::Unavailable if status == Some(StatusCode::SERVICE_UNAVAILABLE) => {
-                format!("{id} is busy or still loading; try again in a moment.")
+            ModelTrouble::Unavailable => {
+                let busy = status == Some(StatusCode::SERVICE_UNAVAILABLE);
+                let what = if busy { "is busy or still loading" } else { "has trouble of its own" };
+                match wait {
+                    Some(wait) => format!("{id} {what}; try again in {}.", spoken(wait)),
+                    None if busy => format!("{id} {what}; try again in a moment."),
+                    None => format!("{id} {what}; try again later."),
+                }
             }
-            ModelTrouble::Unavailable => format!("{id} has trouble of its own; try again later."),
         };
-        self.error(kind, text, Some(cause))
+        ModelError { retry_after: wait, ..self.error(kind, text, Some(cause)) }
     }
 
     /// A request that got no answer, or an answer that ended in the middle.
@@ -130,7 +145,7 @@ impl Whom {
         } else {
             ModelTrouble::Broken
         };
-        self.said(kind, &Said::default(), None, &chain(error))
+        self.said(kind, &Said::default(), None, None, &chain(error))
     }
 
     /// It did not begin to answer in time.
@@ -148,7 +163,7 @@ impl Whom {
 
     /// The answer ended too early, or is not what it should be.
     pub(crate) fn broken(&self, cause: &str) -> ModelError {
-        self.said(ModelTrouble::Broken, &Said::default(), None, cause)
+        self.said(ModelTrouble::Broken, &Said::default(), None, None, cause)
     }
 }
 
@@ -241,7 +256,17 @@ fn kind_of(status: StatusCode, code: &Said) -> ModelTrouble {
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
     let seconds = number("retry-after-ms").map(|ms| ms / 1_000.0).or_else(|| number("retry-after"))?;
-    Duration::try_from_secs_f64(seconds).ok()
+    Some(Duration::try_from_secs_f64(seconds).ok()?.min(MAX_WAIT))
+}
+
+/// A wait for people: never shorter than it is.
+fn spoken(wait: Duration) -> String {
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    match seconds.max(1) {
+        seconds @ ..=120 => format!("{seconds} s"),
+        seconds @ ..7_200 => format!("{} min", seconds.div_ceil(60)),
+        seconds => format!("{} h", seconds.div_ceil(3_600)),
+    }
 }
 
 #[cfg(test)]
@@ -353,6 +378,34 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_that_the_vendor_names_is_told() {
+        let told = |code: u16, after: &str| {
+            let headers = HeaderMap::from_iter([("retry-after".parse().unwrap(), after.parse().unwrap())]);
+            whom().status(StatusCode::from_u16(code).unwrap(), &headers, "").text
+        };
+        for (after, spoken) in [
+            ("0", "1 s"),
+            ("0.2", "1 s"),
+            ("20", "20 s"),
+            ("20.5", "21 s"),
+            ("120", "120 s"),
+            ("121", "3 min"),
+            ("3600", "60 min"),
+            ("3601", "61 min"),
+            ("7200", "2 h"),
+            ("7201", "3 h"),
+            ("1e15", "24 h"),
+        ] {
+            let text = format!("openai/gpt-x gets too many requests; try again in {spoken}.");
+            assert_eq!(told(429, after), text, "{after}");
+        }
+        assert_eq!(told(503, "5"), "openai/gpt-x is busy or still loading; try again in 5 s.");
+        assert_eq!(told(500, "5"), "openai/gpt-x has trouble of its own; try again in 5 s.");
+        assert_eq!(told(401, "5"), "openai/gpt-x does not take the key in OPENAI_API_KEY; check it.");
+        assert_eq!(told(429, "soon"), "openai/gpt-x gets too many requests; wait a little and try again.");
+    }
+
+    #[test]
     fn waits_are_read_in_all_their_forms() {
         let after = |name: &'static str, value: &str| {
             let headers = HeaderMap::from_iter([(name.parse().unwrap(), value.parse().unwrap())]);
@@ -361,6 +414,7 @@ mod tests {
         assert_eq!(after("retry-after", "7"), Some(Duration::from_secs(7)));
         assert_eq!(after("retry-after", "0.25"), Some(Duration::from_millis(250)));
         assert_eq!(after("retry-after-ms", "1500"), Some(Duration::from_millis(1_500)));
+        assert_eq!(after("retry-after", "1e9"), Some(MAX_WAIT));
         for odd in ["-1", "nan", "inf", "1e300", "soon", "Wed, 21 Oct 2026 07:28:00 GMT"] {
             assert_eq!(after("retry-after", odd), None, "{odd}");
         }

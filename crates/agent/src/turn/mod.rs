@@ -70,6 +70,8 @@ pub struct Ended {
 /// The state of a turn between steps.
 struct Course {
     request: ModelRequest,
+    /// What the caller wants of tools; the request says what this step may.
+    asked: ToolChoice,
     /// How many of the messages were there before.
     given: usize,
     budget: Budget,
@@ -82,6 +84,7 @@ impl Turn {
     /// Runs the turn to its end. `request` carries the conversation; its tools are chosen here, step by step.
     pub async fn run(self, request: ModelRequest) -> Ended {
         let mut course = Course {
+            asked: request.choice,
             given: request.messages.len(),
             used: used_in(&self.always, &request.messages),
             request,
@@ -130,7 +133,7 @@ impl Turn {
 impl Course {
     /// The last step is for words, and so is one after too many calls that led nowhere.
     fn choice(&self) -> ToolChoice {
-        match self.request.choice {
+        match self.asked {
             _ if self.budget.is_last_step() || self.patience.is_over() => ToolChoice::None,
             // What was asked for has been done.
             ToolChoice::Required if self.budget.steps > 0 => ToolChoice::Auto,

@@ -31,7 +31,15 @@ struct Said {
     announced: Vec<Announced>,
     /// Calls that began and are not whole yet, by id and name.
     begun: Vec<(String, String)>,
+    /// Whether it called although the caller switched tools off. Nobody hears of such a call.
+    called_all_the_same: bool,
     end: End,
+}
+
+impl Said {
+    fn only_called_all_the_same(&self) -> bool {
+        self.called_all_the_same && self.message.text.trim().is_empty()
+    }
 }
 
 impl Turn {
@@ -54,7 +62,11 @@ impl Turn {
         let calls = !said.announced.is_empty();
         // Cut off, it may have meant another call than the one that is there.
         if !calls || !may_call || stop == Stop::Length {
-            let finish = if calls && !may_call { Finish::Budget(Bound::Steps) } else { finish_of(stop) };
+            let finish = match finish_of(stop) {
+                Finish::Stop if said.only_called_all_the_same() => Finish::Failed(self.only_called()),
+                _ if calls && !may_call => Finish::Budget(Bound::Steps),
+                finish => finish,
+            };
             self.give_up(course, said, &finish).await;
             return Stepped::Over { finish, usage };
         }
@@ -68,8 +80,17 @@ impl Turn {
     /// Everything that the model says, told on as it comes.
     async fn hear(&self, course: &Course, view: &Arc<ToolView>, said: &mut Said) -> Result<(), ModelError> {
         let mut stream: ModelStream = self.model.ask(course.request.clone()).await?;
+        let no_tools = course.asked == ToolChoice::None;
         while let Some(event) = stream.next().await {
             match event? {
+                ModelEvent::CallBegins { .. }
+                | ModelEvent::CallText { .. }
+                | ModelEvent::Call(_)
+                | ModelEvent::BadCall(_)
+                    if no_tools =>
+                {
+                    said.called_all_the_same = true;
+                }
                 ModelEvent::Text(text) => {
                     said.message.text.push_str(&text);
                     self.tell(TurnEvent::Text(text)).await;
@@ -101,6 +122,15 @@ impl Turn {
         }
         let text = format!("{} broke off in the middle of its answer; try again.", self.model.about().id);
         Err(ModelError { kind: ModelTrouble::Broken, text, cause: None, retry_after: None })
+    }
+
+    /// A caller without tools gets words or learns why there are none.
+    fn only_called(&self) -> ModelError {
+        let text = format!(
+            "{} asked for a tool although tools are switched off, and said nothing else; try again, or allow tools.",
+            self.model.about().id
+        );
+        ModelError { kind: ModelTrouble::Broken, text, cause: None, retry_after: None }
     }
 
     /// Ends a step in which nothing is run: what was announced gets its end, and what was said is kept.

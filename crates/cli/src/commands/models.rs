@@ -4,7 +4,7 @@ use clap::Args;
 use serde::Serialize;
 use toolyard_server::{
     World,
-    models::{ModelBook, ModelOverview, OverviewCalling, OverviewModel, OverviewOrigin},
+    models::{Calling, ModelBook, ModelOverview, OverviewModel, OverviewOrigin},
 };
 
 use super::Verdict;
@@ -70,9 +70,9 @@ impl Show for Overview {
 
 fn row(model: &OverviewModel, default: Option<&str>) -> [String; 3] {
     let calling = match model.calling {
-        OverviewCalling::Native => "native",
-        OverviewCalling::Prompted => "prompted",
-        OverviewCalling::Small => "prompted, one tool at most",
+        Calling::Native => "native",
+        Calling::Prompted => "prompted",
+        Calling::Small => "prompted, one tool at most",
     };
     let origin = model.origin.as_ref().map(|origin| match origin {
         OverviewOrigin::Configured => "chat.model names it".to_owned(),
@@ -122,13 +122,13 @@ mod tests {
         let overview = Overview(ModelOverview {
             default: Some("local/m".to_owned()),
             models: vec![
-                model("local/m", OverviewCalling::Prompted, Some(OverviewOrigin::Configured)),
+                model("local/m", Calling::Prompted, Some(OverviewOrigin::Configured)),
                 model(
                     "openai/gpt-5-mini",
-                    OverviewCalling::Native,
+                    Calling::Native,
                     Some(OverviewOrigin::Key("OPENAI_API_KEY".to_owned())),
                 ),
-                model("tiny/t", OverviewCalling::Small, None),
+                model("tiny/t", Calling::Small, None),
             ],
             files: Some(vec![OverviewFile { name: "m.gguf".to_owned(), bytes: 98_362_432 }]),
             missing: Some(vec![OverviewMissing { what: "Ollama".to_owned(), how: "Start it.".to_owned() }]),

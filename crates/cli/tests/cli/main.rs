@@ -18,5 +18,6 @@ mod models;
 mod offline;
 mod plugin;
 mod serve;
+mod terminal;
 mod tools;
 mod upstreams;

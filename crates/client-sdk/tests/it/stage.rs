@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use toolyard_client_sdk::{ChatStream, Client, ClientBuilder, Event, Tool, ToolContext, create_dynamic_tool};
 use toolyard_server::{
     Server, World,
-    config::{CallingConfig, Config, ModelConfig},
+    config::{Calling, Config, ModelConfig},
 };
 use toolyard_testkit::model::{Answer, ScriptedModel, Seen};
 
@@ -41,8 +41,7 @@ impl Stage {
         config.store.path = folder.path().join("toolyard.db");
         config.model_search.local_servers = false;
         let url = format!("{}/v1", model.url());
-        let place =
-            ModelConfig { url: Some(url), calling: Some(CallingConfig::Native), ..ModelConfig::default() };
+        let place = ModelConfig { url: Some(url), calling: Some(Calling::Native), ..ModelConfig::default() };
         config.models.insert("local".to_owned(), place);
         config.chat.model = Some("local/scripted".to_owned());
         let server = Server::start(config, World::default()).await.unwrap();

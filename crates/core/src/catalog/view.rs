@@ -2,7 +2,7 @@
 
 use std::{
     any::Any,
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, OnceLock},
 };
 
@@ -155,11 +155,28 @@ pub enum Scope {
 pub struct CatalogView {
     pub(crate) all: Arc<UserView>,
     scope: Scope,
+    /// Which of the tools, where the caller wants some only.
+    chosen: Option<Arc<HashSet<ToolName>>>,
 }
 
 impl CatalogView {
     pub(crate) fn new(all: Arc<UserView>, scope: Scope) -> Self {
-        Self { all, scope }
+        Self { all, scope, chosen: None }
+    }
+
+    /// The same view with no other tools than these. For whoever looks through it, the others do not exist.
+    pub fn choose(&self, tools: HashSet<ToolName>) -> Self {
+        Self { chosen: Some(Arc::new(tools)), ..self.clone() }
+    }
+
+    /// The view before tools were chosen from it.
+    pub fn before_choice(&self) -> Self {
+        Self { chosen: None, ..self.clone() }
+    }
+
+    /// Whether this is all that the user can see, for which some things are prepared.
+    fn is_everything(&self) -> bool {
+        self.scope == Scope::Everything && self.chosen.is_none()
     }
 
     /// Whose view it is.
@@ -187,7 +204,7 @@ impl CatalogView {
     /// Something that one party makes of this view, made once and gone with it: another form of the list, an index to
     /// search it. For a part of the view it is made each time.
     pub fn once<T: Send + Sync + 'static>(&self, make: impl Fn(&Self) -> T) -> Arc<T> {
-        if self.scope == Scope::Everything {
+        if self.is_everything() {
             let made = self.all.made.0.get_or_init(|| Arc::new(make(self)));
             if let Ok(made) = made.clone().downcast() {
                 return made;
@@ -208,8 +225,8 @@ impl CatalogView {
             Listing::of(close(tools_json(tools)))
         };
         let place = category.map_or(0, |category| 1 + category as usize);
-        match (&self.scope, self.all.listings.get(place)) {
-            (Scope::Everything, Some(prepared)) => prepared.get_or_init(make).clone(),
+        match self.all.listings.get(place) {
+            Some(prepared) if self.is_everything() => prepared.get_or_init(make).clone(),
             _ => make(),
         }
     }
@@ -226,22 +243,22 @@ impl CatalogView {
     /// The result of one page of a list of the MCP door.
     pub fn page(&self, kind: ListKind, cursor: Option<&str>) -> Result<Bytes, BadCursor> {
         let (size, prepared) = (self.all.page_size, &self.all.pages[kind as usize]);
-        if let (None, Scope::Everything, Some(first)) = (cursor, &self.scope, prepared.first()) {
+        if let (None, true, Some(first)) = (cursor, self.is_everything(), prepared.first()) {
             return Ok(first);
         }
         let all: Vec<Listed<'_>> = self.listed(kind).collect();
         let start = cursor.map_or(Ok(0), |cursor| pages::place_of(cursor, &all))?;
-        Ok(match self.scope {
-            Scope::Everything => prepared.get(kind, &all, start, size),
-            Scope::Package(_) => pages::page(kind, &all, start, size),
+        Ok(match self.is_everything() {
+            true => prepared.get(kind, &all, start, size),
+            false => pages::page(kind, &all, start, size),
         })
     }
 
     /// Another number whenever the list is another.
     pub fn fingerprint(&self, kind: ListKind) -> u64 {
-        match self.scope {
-            Scope::Everything => self.all.pages[kind as usize].fingerprint(self.listed(kind)),
-            Scope::Package(_) => pages::fingerprint(self.listed(kind)),
+        match self.is_everything() {
+            true => self.all.pages[kind as usize].fingerprint(self.listed(kind)),
+            false => pages::fingerprint(self.listed(kind)),
         }
     }
 
@@ -292,8 +309,9 @@ impl CatalogView {
         tools.chain(items.into_iter().flatten().map(|item| (&*item.name, &item.listed)))
     }
 
-    fn sees(&self, tool: &ToolName) -> bool {
-        self.sees_package(tool.package())
+    /// Whether a tool of this user is seen through this view.
+    pub fn sees(&self, tool: &ToolName) -> bool {
+        self.sees_package(tool.package()) && self.chosen.as_ref().is_none_or(|chosen| chosen.contains(tool))
     }
 
     fn sees_package(&self, name: &PackageName) -> bool {

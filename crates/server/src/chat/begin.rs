@@ -75,6 +75,37 @@ impl Begun {
 pub(super) enum NotBegun {
     Failure(Failure),
     Model(ModelError),
+    Tool(BadTool),
+}
+
+/// What is wrong with the tools of the client. Each door names the place as its clients do.
+pub(super) struct BadTool {
+    /// Which of them, and its name; none where it is all of them together.
+    pub(super) tool: Option<(usize, String)>,
+    /// Where in it; empty for the whole of it.
+    pub(super) within: String,
+    /// What is wrong.
+    pub(super) why: String,
+}
+
+impl BadTool {
+    /// The place below those of the request that hold all tools, and one of them.
+    pub(super) fn problem(self, all: &str, one: impl Fn(usize, &str) -> String) -> Problem {
+        let mut path = match &self.tool {
+            Some((index, name)) => one(*index, name),
+            None => all.to_owned(),
+        };
+        if !self.within.is_empty() {
+            path = format!("{path}.{}", self.within);
+        }
+        Problem::new(path, self.why)
+    }
+}
+
+impl From<BadTool> for NotBegun {
+    fn from(tool: BadTool) -> Self {
+        Self::Tool(tool)
+    }
 }
 
 impl From<Failure> for NotBegun {
@@ -185,17 +216,27 @@ fn checked(
     state: &AppState,
     view: &CatalogView,
     client_tools: &[ClientTool],
-) -> Result<ClientTools, Failure> {
+) -> Result<ClientTools, BadTool> {
     if client_tools.is_empty() {
         return Ok(Vec::new());
     }
-    let refused = |problem: Problem| Failure::problems(problem.to_string(), vec![problem]);
     let of_server = ViewTools::of(view, state.vectors.as_ref());
-    client_tool::check(client_tools, &state.config.chat.client_tool_limits(), |name| of_server.has(name))
-        .map_err(refused)?;
-    let compiled = client_tools.iter().map(|tool| {
-        let schema = Schema::compile(&tool.parameters, &format!("clientTools.{}.parameters", tool.name));
-        Ok((tools::of_client(tool), schema.map_err(refused)?))
+    let limits = state.config.chat.client_tool_limits();
+    let check = |tools: &[ClientTool]| client_tool::check(tools, &limits, |name| of_server.has(name));
+    let named = |index: usize| client_tools.get(index).map(|tool| (index, tool.name.clone()));
+    check(client_tools).map_err(|problem| {
+        // One of them is named in the path: the one that ends the shortest list which is not taken.
+        let first = || (0..client_tools.len()).find(|&index| check(&client_tools[..=index]).is_err());
+        let tool = problem.path.contains('.').then(first).flatten().and_then(named);
+        BadTool { tool, within: String::new(), why: problem.message }
+    })?;
+    let compiled = client_tools.iter().enumerate().map(|(index, tool)| {
+        let schema = Schema::compile(&tool.parameters, "parameters").map_err(|problem| BadTool {
+            tool: named(index),
+            within: problem.path,
+            why: problem.message,
+        })?;
+        Ok((tools::of_client(tool), schema))
     });
     compiled.collect()
 }

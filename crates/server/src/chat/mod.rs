@@ -52,6 +52,8 @@ use crate::{
 
 /// Which model answers.
 pub(crate) const MODEL_HEADER: &str = "x-toolyard-model";
+/// Characters of a tool's name in an error: as many as a good one has at most.
+const MAX_SHOWN: usize = 64;
 
 /// Documents the body of a chat; the door itself reads it in many forms.
 #[derive(schemars::JsonSchema)]
@@ -72,7 +74,7 @@ struct ChatBody {
     model: Option<String>,
     /// How the model shall behave.
     system: Option<String>,
-    /// Whether the answer goes on without its reader for 30 s and can be heard again.
+    /// Whether the answer goes on without its reader for 30 s and can be heard again, as long as the server has room.
     resumable: Option<bool>,
 }
 
@@ -95,7 +97,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::GET,
             "/api/chat/{id}/stream",
             Access::Acting,
-            "A resumable answer from its first word; 204 where there is none",
+            "A resumable answer from its first word; 204 where there is none, or somebody heard it to its end",
             again,
         ),
         Route::new(Method::DELETE, "/api/chat/{id}/stream", Access::Acting, "Ends a resumable answer", stop)
@@ -165,25 +167,26 @@ async fn answer(
         Ok(begun) => begun,
         Err(NotBegun::Failure(failure)) => return failure.into_response(),
         Err(NotBegun::Model(error)) => return no_model(&error),
+        Err(NotBegun::Tool(tool)) => {
+            let problem = tool.problem("clientTools", |_, name| format!("clientTools.{}", short(name)));
+            return Failure::problems(problem.to_string(), vec![problem]).into_response();
+        }
     };
-    let model = HeaderValue::try_from(begun.model.as_str()).ok();
+    let model = begun.model.clone();
     let step_id = message_id.clone().unwrap_or_else(|| new_id(state, "msg"));
     let writer = Writer::new(protocol, &step_id);
-    let mut response = match key {
+    let response = match key {
         None => respond::answer(begun, writer, protocol, message_id.as_deref()),
         Some(id) => {
             let hello = writer.hello(message_id.as_deref());
-            let replays = &state.replays;
-            match replays.begin(&user, &id, begun, writer, hello, &state.lifecycle) {
-                Some(replay) => respond::in_form(protocol, replay.read()),
-                None => return too_many().into_response(),
+            match state.replays.begin(&user, &id, begun, writer, hello, &state.lifecycle) {
+                Ok(pieces) => respond::in_form(protocol, pieces),
+                // A server that keeps all it can still answers; the answer ends with its reader.
+                Err(turn) => respond::answer(turn.0, turn.1, protocol, message_id.as_deref()),
             }
         }
     };
-    if let Some(model) = model {
-        response.headers_mut().insert(HeaderName::from_static(MODEL_HEADER), model);
-    }
-    response
+    with_model(response, &model)
 }
 
 fn too_many() -> Failure {
@@ -248,8 +251,8 @@ async fn by_body(state: &AppState, headers: &HeaderMap, request: &ChatRequest) -
 async fn again(State(state): State<AppState>, headers: HeaderMap, Path(id): Path<String>) -> Answer {
     // Clients ask before they have said anything, so who may chat may ask.
     let who = auth::acting_over_mcp(&state, &headers).await?;
-    match state.replays.find(&who.user, &id) {
-        Some(replay) => Ok(respond::in_form(replay.protocol, replay.read())),
+    match state.replays.read(&who.user, &id) {
+        Some((protocol, pieces)) => Ok(respond::in_form(protocol, pieces)),
         None => nothing(),
     }
 }
@@ -270,11 +273,29 @@ fn no_model(error: &ModelError) -> Response {
         ModelTrouble::RateLimited => ApiErrorCode::RateLimited,
         _ => ApiErrorCode::Unavailable,
     };
-    let mut response = Failure::new(code, error.text.clone()).into_response();
+    with_wait(Failure::new(code, error.text.clone()).into_response(), error)
+}
+
+/// With the wait that the vendor asks for, never a shorter one.
+fn with_wait(mut response: Response, error: &ModelError) -> Response {
     if let Some(wait) = error.retry_after {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
     }
     response
+}
+
+/// With the name of the model that answers.
+fn with_model(mut response: Response, model: &str) -> Response {
+    if let Ok(model) = HeaderValue::try_from(model) {
+        response.headers_mut().insert(HeaderName::from_static(MODEL_HEADER), model);
+    }
+    response
+}
+
+/// A name that somebody sent, as far as it is worth reading.
+fn short(name: &str) -> String {
+    name.chars().take(MAX_SHOWN).collect()
 }
 
 /// The status for a model's trouble.

@@ -1,15 +1,12 @@
 //! `/v1/chat/completions`: the same turn for OpenAI's clients. Tools of the server run inside; the caller's own come back.
 
-use std::convert::Infallible;
-
 use axum::{
-    body::Body,
     extract::{Request, State},
     response::{IntoResponse as _, Response},
 };
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, Method, StatusCode, header};
 use serde::Serialize;
 use toolyard_agent::{
     event::{Finish, TurnEvent},
@@ -23,16 +20,17 @@ use toolyard_protocol::{
         CompletionMessage, CompletionRequest, CompletionUsage, DONE, Delta, OpenAiError, OpenAiErrorBody,
         finish_word,
     },
+    chat::ui,
     raw::to_raw,
 };
 
 use super::{
-    MODEL_HEADER,
-    begin::{self, Asked, Begun, NotBegun},
+    begin::{self, Asked, BadTool, Begun, NotBegun},
     new_id,
-    respond::{HEARTBEAT, broken},
-    status_of, trace,
+    respond::{self, EVENT_STREAM, HEARTBEAT, broken},
+    short, status_of, trace,
     ui::reason,
+    with_model, with_wait,
 };
 use crate::{
     auth::{self, ActingFor, USER_HEADER},
@@ -150,6 +148,7 @@ async fn completions(State(state): State<AppState>, request: Request) -> Respons
         }
         Err(NotBegun::Failure(failure)) => refused(failure),
         Err(NotBegun::Model(error)) => model_failed(&error),
+        Err(NotBegun::Tool(tool)) => bad_tool(tool),
     }
 }
 
@@ -244,13 +243,19 @@ const fn tokens(usage: Usage) -> CompletionUsage {
     CompletionUsage::new(usage.input, usage.output)
 }
 
-/// Waits for the first word: an error before it has a status, as these clients expect.
+/// Waits for the first word: an error before it has a status, as these clients expect. But not for ever, because proxies cut
+/// off who is silent: after a while the stream begins, and an error comes in it.
 async fn streamed(mut begun: Begun, mut told: Told) -> Response {
     let mut first =
         told.chunk(Delta { role: Some("assistant"), content: Some(String::new()), ..Delta::default() }, None);
     let mut over = false;
+    let silence = tokio::time::sleep(HEARTBEAT);
+    tokio::pin!(silence);
     loop {
-        let event = begun.events.recv().await.unwrap_or_else(broken);
+        let event = tokio::select! {
+            event = begun.events.recv() => event.unwrap_or_else(broken),
+            () = &mut silence => break,
+        };
         if let TurnEvent::Ends(Finish::Failed(error)) = &event {
             return model_failed(error);
         }
@@ -272,17 +277,14 @@ async fn streamed(mut begun: Begun, mut told: Told) -> Response {
                 let over = matches!(event, TurnEvent::Ends(_));
                 Some((Bytes::from(told.write(event)), (begun, told, over)))
             }
-            () = tokio::time::sleep(HEARTBEAT) => Some((Bytes::from_static(b": keep-alive\n\n"), (begun, told, over))),
+            () = tokio::time::sleep(HEARTBEAT) => {
+                Some((Bytes::from_static(ui::HEARTBEAT.as_bytes()), (begun, told, over)))
+            }
         }
     });
     let pieces =
         stream::iter([Bytes::from(first)]).chain(rest.filter(|piece| std::future::ready(!piece.is_empty())));
-    let mut response = Body::from_stream(pieces.map(Ok::<_, Infallible>)).into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
-    with_model(response, &model)
+    with_model(respond::streamed(EVENT_STREAM, pieces), &model)
 }
 
 async fn whole(mut begun: Begun, mut told: Told) -> Response {
@@ -316,13 +318,6 @@ async fn whole(mut begun: Begun, mut told: Told) -> Response {
     with_model(json(StatusCode::OK, &completion), &told.model)
 }
 
-fn with_model(mut response: Response, model: &str) -> Response {
-    if let Ok(model) = HeaderValue::try_from(model) {
-        response.headers_mut().insert(HeaderName::from_static(MODEL_HEADER), model);
-    }
-    response
-}
-
 fn error_body(text: &str, status: StatusCode, param: Option<String>) -> OpenAiError {
     let kind = match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => "authentication_error",
@@ -339,11 +334,16 @@ fn failed(status: StatusCode, text: String, param: Option<String>) -> Response {
 
 fn model_failed(error: &ModelError) -> Response {
     tracing::warn!(cause = error.cause, "{error}");
-    let mut response = failed(status_of(error), error.text.clone(), None);
-    if let Some(wait) = error.retry_after {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
-    }
-    response
+    with_wait(failed(status_of(error), error.text.clone(), None), error)
+}
+
+/// A tool of the caller that is not taken, named as it was sent.
+fn bad_tool(tool: BadTool) -> Response {
+    let name = tool.tool.as_ref().map(|(_, name)| format!(" ({})", short(name))).unwrap_or_default();
+    let function = if tool.within.is_empty() { "" } else { ".function" };
+    let problem = tool.problem("tools", |index, _| format!("tools[{index}]{function}"));
+    let text = format!("{}{name}: {}", problem.path, problem.message);
+    failed(StatusCode::BAD_REQUEST, text, Some(problem.path))
 }
 
 /// A refusal of ours in the form that these clients read.
@@ -362,4 +362,53 @@ fn refused(failure: Failure) -> Response {
         }
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+    use toolyard_agent::model::ModelTrouble;
+
+    use super::*;
+
+    fn told() -> Told {
+        Told {
+            id: "chatcmpl_1".to_owned(),
+            created: 0,
+            model: "m".to_owned(),
+            calls: 0,
+            usage: Usage::default(),
+            include_usage: false,
+            text: OneText::default(),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_model_that_is_silent_for_long_is_alive_before_its_first_word() {
+        let (turn, begun) = Begun::scripted();
+        let before = Instant::now();
+        // Nothing of this is a word.
+        turn.send(TurnEvent::StepBegins).await.unwrap();
+        turn.send(TurnEvent::Reasoning("hm".to_owned())).await.unwrap();
+        let response = streamed(begun, told()).await;
+        assert_eq!((response.status(), before.elapsed()), (StatusCode::OK, HEARTBEAT));
+        let mut body = response.into_body().into_data_stream();
+        let first = body.next().await.unwrap().unwrap();
+        assert!(first.starts_with(b"data: {") && first.ends_with(b"\n\n"), "{first:?}");
+        for beats in 2..4 {
+            assert_eq!(body.next().await.unwrap().unwrap(), ": keep-alive\n\n");
+            assert_eq!(before.elapsed(), HEARTBEAT * beats);
+        }
+        // It is too late for a status.
+        let error = ModelError {
+            kind: ModelTrouble::Unavailable,
+            text: "no luck".to_owned(),
+            cause: None,
+            retry_after: None,
+        };
+        turn.send(TurnEvent::Ends(Finish::Failed(error))).await.unwrap();
+        let last = String::from_utf8(body.next().await.unwrap().unwrap().to_vec()).unwrap();
+        assert!(last.contains("no luck") && last.ends_with(DONE), "{last}");
+        assert!(body.next().await.is_none());
+    }
 }

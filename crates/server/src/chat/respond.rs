@@ -8,7 +8,7 @@ use axum::{
 };
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderName, HeaderValue, header};
 use toolyard_agent::{
     event::{Finish, TurnEvent},
     model::{ModelError, ModelTrouble},
@@ -19,6 +19,8 @@ use super::{begin::Begun, ui::UiWriter, v1::V1Writer};
 
 /// Bytes after which a piece goes out, whatever else waits.
 const MAX_PIECE: usize = 64 * 1024;
+/// The type of server-sent events.
+pub(super) const EVENT_STREAM: &str = "text/event-stream";
 /// How often a silent stream says that it is alive.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
 
@@ -138,15 +140,20 @@ pub(super) fn in_form(
     protocol: ChatProtocol,
     pieces: impl Stream<Item = Bytes> + Send + 'static,
 ) -> Response {
-    let body = Body::from_stream(pieces.map(Ok::<_, Infallible>));
-    let mut response = body.into_response();
-    let headers: &mut HeaderMap = response.headers_mut();
     let (kind, mark) = match protocol {
-        ChatProtocol::Ui => ("text/event-stream", UI_STREAM_HEADER),
+        ChatProtocol::Ui => (EVENT_STREAM, UI_STREAM_HEADER),
         ChatProtocol::V1 => ("text/plain; charset=utf-8", DATA_STREAM_HEADER),
     };
+    let mut response = streamed(kind, pieces);
+    response.headers_mut().insert(HeaderName::from_static(mark), HeaderValue::from_static("v1"));
+    response
+}
+
+/// A stream of pieces that nobody on the way shall hold back.
+pub(super) fn streamed(kind: &'static str, pieces: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+    let mut response = Body::from_stream(pieces.map(Ok::<_, Infallible>)).into_response();
+    let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    headers.insert(HeaderName::from_static(mark), HeaderValue::from_static("v1"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
     headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     response

@@ -65,21 +65,32 @@ impl ViewTools {
         self.own.place_of(name).is_some()
     }
 
-    /// What one request gets.
-    pub(super) fn select(&self, selection: &Selection, of_client: &[Arc<Offered>]) -> Arc<ToolView> {
-        if selection.is_everything() && of_client.is_empty() {
-            return self.all.clone();
+    /// What one request gets of a view: what the model sees, and what the executor finds.
+    pub(super) fn select(
+        &self,
+        view: CatalogView,
+        selection: &Selection,
+        of_client: &[Arc<Offered>],
+    ) -> (CatalogView, Arc<ToolView>) {
+        if selection.is_everything() {
+            let tools = match of_client {
+                [] => self.all.clone(),
+                own => Arc::new(ToolView::some(self.own.clone(), None, own.to_vec())),
+            };
+            return (view, tools);
         }
         let takes = |(tool, category): (&Arc<Offered>, &Category)| selection.takes(tool, *category);
-        let allowed = || self.own.tools().iter().zip(&self.categories).map(takes).collect();
-        let allowed = (!selection.is_everything()).then(allowed);
-        Arc::new(ToolView::some(self.own.clone(), allowed, of_client.to_vec()))
+        let allowed: Vec<bool> = self.own.tools().iter().zip(&self.categories).map(takes).collect();
+        let chosen = self.tools.iter().zip(&allowed).filter(|(_, allowed)| **allowed);
+        let view = view.choose(chosen.map(|(tool, _)| tool.name.clone()).collect());
+        (view, Arc::new(ToolView::some(self.own.clone(), Some(allowed), of_client.to_vec())))
     }
 
-    /// The tools that fit some words best.
-    pub(crate) async fn search(&self, words: &str, most: usize) -> Vec<Arc<Tool>> {
-        let hits = self.own.index().await.search(&Query::new(words), most);
-        hits.into_iter().filter_map(|hit| self.tools.get(hit.key).cloned()).collect()
+    /// The tools that fit some words best, of those that are seen through a view.
+    pub(crate) async fn search(&self, view: &CatalogView, words: &str, most: usize) -> Vec<Arc<Tool>> {
+        let hits = self.own.index().await.search(&Query::new(words), self.tools.len());
+        let found = hits.into_iter().filter_map(|hit| self.tools.get(hit.key));
+        found.filter(|tool| view.sees(&tool.name)).take(most).cloned().collect()
     }
 }
 

@@ -30,18 +30,11 @@ pub(super) struct ChatTools {
     pub(super) of_client: Vec<(Arc<Offered>, Schema)>,
     pub(super) trace: Option<TraceParent>,
     /// What this step was shown: what is called is one of that.
-    pub(super) shown: Mutex<Option<Shown>>,
-}
-
-/// What a step is shown: everything that there is for the user, and what of it this chat asked for.
-#[derive(Clone)]
-pub(super) struct Shown {
-    view: CatalogView,
-    tools: Arc<ToolView>,
+    pub(super) shown: Mutex<Option<CatalogView>>,
 }
 
 impl ChatTools {
-    fn shown(&self) -> Option<Shown> {
+    fn shown(&self) -> Option<CatalogView> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -51,8 +44,8 @@ impl Toolset for ChatTools {
     async fn freeze(&self) -> Result<Arc<ToolView>, ToolError> {
         let view = self.state.catalog.view(&self.who.user, self.who.scope.clone()).await?;
         let of_client: Vec<_> = self.of_client.iter().map(|(tool, _)| tool.clone()).collect();
-        let tools = ViewTools::of(&view, self.state.vectors.as_ref()).select(&self.selection, &of_client);
-        let shown = Shown { view, tools: tools.clone() };
+        let all = ViewTools::of(&view, self.state.vectors.as_ref());
+        let (shown, tools) = all.select(view, &self.selection, &of_client);
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(shown);
         Ok(tools)
     }
@@ -70,7 +63,7 @@ impl Toolset for ChatTools {
         })?;
         let mut asked = Asked::through(Door::Chat).telling(news);
         asked.parent = self.trace;
-        asked.view = self.shown().map(|shown| shown.view);
+        asked.view = self.shown();
         let call = ToolCall { name, arguments: Some(call.arguments.clone()) };
         let running = calls::start(&self.state, self.who.clone(), call, asked).await?;
         tokio::select! {
@@ -97,10 +90,8 @@ impl Toolset for ChatTools {
 
     fn keep(&self, result: &str, read: usize) -> Option<String> {
         let state = &self.state;
-        let Shown { view, tools } = self.shown()?;
-        let reader = view.find(&READ_RESULT.parse().ok()?).ok()?.alias.clone();
         // A chat that did not ask for it cannot call it.
-        tools.find(reader.as_str())?;
+        let reader = self.shown()?.find(&READ_RESULT.parse().ok()?).ok()?.alias.clone();
         let handle = state.kept.keep(&self.who.user, result, state.clock.now(), &*state.ids)?;
         Some(format!("Read on with {reader} {{\"handle\": \"{handle}\", \"start\": {read}}}."))
     }

@@ -28,10 +28,17 @@ pub(super) struct UiWriter {
     of_client: Vec<String>,
 }
 
+/// What is open, and its id.
 #[derive(Debug)]
-enum Open {
-    Text(String),
-    Reasoning(String),
+struct Open {
+    kind: Kind,
+    id: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Reasoning,
 }
 
 impl UiWriter {
@@ -47,11 +54,11 @@ impl UiWriter {
         match event {
             TurnEvent::StepBegins => say(UiChunk::StartStep),
             TurnEvent::Text(delta) => {
-                let id = self.text(&mut say);
+                let id = self.open(Kind::Text, &mut say);
                 say(UiChunk::TextDelta { id, delta });
             }
             TurnEvent::Reasoning(delta) => {
-                let id = self.reasoning(&mut say);
+                let id = self.open(Kind::Reasoning, &mut say);
                 say(UiChunk::ReasoningDelta { id, delta });
             }
             TurnEvent::CallBegins { id, name, tool } => {
@@ -104,37 +111,26 @@ impl UiWriter {
         DONE
     }
 
-    fn text(&mut self, say: &mut impl FnMut(UiChunk)) -> String {
-        if let Some(Open::Text(id)) = &self.open {
-            return id.clone();
+    /// The id of what is open, opened where it is not.
+    fn open(&mut self, kind: Kind, say: &mut impl FnMut(UiChunk)) -> String {
+        if let Some(open) = self.open.as_ref().filter(|open| open.kind == kind) {
+            return open.id.clone();
         }
         self.close(say);
-        let id = self.next_id();
-        say(UiChunk::TextStart { id: id.clone() });
-        self.open = Some(Open::Text(id.clone()));
-        id
-    }
-
-    fn reasoning(&mut self, say: &mut impl FnMut(UiChunk)) -> String {
-        if let Some(Open::Reasoning(id)) = &self.open {
-            return id.clone();
-        }
-        self.close(say);
-        let id = self.next_id();
-        say(UiChunk::ReasoningStart { id: id.clone() });
-        self.open = Some(Open::Reasoning(id.clone()));
-        id
-    }
-
-    fn next_id(&mut self) -> String {
         self.texts += 1;
-        format!("t{}", self.texts)
+        let id = format!("t{}", self.texts);
+        say(match kind {
+            Kind::Text => UiChunk::TextStart { id: id.clone() },
+            Kind::Reasoning => UiChunk::ReasoningStart { id: id.clone() },
+        });
+        self.open = Some(Open { kind, id: id.clone() });
+        id
     }
 
     fn close(&mut self, say: &mut impl FnMut(UiChunk)) {
         match self.open.take() {
-            Some(Open::Text(id)) => say(UiChunk::TextEnd { id }),
-            Some(Open::Reasoning(id)) => say(UiChunk::ReasoningEnd { id }),
+            Some(Open { kind: Kind::Text, id }) => say(UiChunk::TextEnd { id }),
+            Some(Open { kind: Kind::Reasoning, id }) => say(UiChunk::ReasoningEnd { id }),
             None => {}
         }
     }

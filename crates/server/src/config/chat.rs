@@ -1,9 +1,11 @@
 //! The sections of the chat door, its models and the built-in tools.
 
-use std::{path::PathBuf, time::Duration};
+use std::{borrow::Cow, path::PathBuf, time::Duration};
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
+pub use toolyard_agent::model::Calling;
 use toolyard_agent::turn::budget::TurnLimits;
 use toolyard_protocol::chat::ClientToolLimits;
 
@@ -50,7 +52,16 @@ pub struct ChatConfig {
     pub client_tool_depth: usize,
     /// Properties of one object of a client's tool.
     pub client_tool_properties: usize,
+    /// Resumable answers that are kept at once, of all users. A further one cannot be resumed.
+    pub replays: usize,
+    /// Bytes of all resumable answers together. What has no room is told to whoever listens, and cannot be resumed.
+    pub replay_bytes: usize,
 }
+
+/// Resumable answers of all users at once, unless the operator says otherwise.
+const REPLAYS: usize = 1_024;
+/// Their bytes together, unless the operator says otherwise.
+const REPLAY_BYTES: usize = 256 * 1024 * 1024;
 
 impl Default for ChatConfig {
     fn default() -> Self {
@@ -77,6 +88,8 @@ impl Default for ChatConfig {
             client_tool_bytes: client.bytes,
             client_tool_depth: client.depth,
             client_tool_properties: client.properties,
+            replays: REPLAYS,
+            replay_bytes: REPLAY_BYTES,
         }
     }
 }
@@ -107,16 +120,27 @@ impl ChatConfig {
     }
 }
 
-/// How the models of an endpoint call tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum CallingConfig {
-    /// In the way of the protocol.
-    Native,
-    /// By text, as the system prompt asks them to.
-    Prompted,
-    /// One tool or none, chosen for them: for models of a few hundred million parameters, in a file or behind llama.cpp's server.
-    Small,
+/// The schema of [`Calling`], whose own crate knows no schemas.
+pub(crate) struct CallingSchema;
+
+impl JsonSchema for CallingSchema {
+    fn schema_name() -> Cow<'static, str> {
+        "Calling".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let one = |calling: Calling| {
+            let description = match calling {
+                Calling::Native => "In the way of the protocol.",
+                Calling::Prompted => "By text, as the system prompt asks for.",
+                Calling::Small => {
+                    "One tool or none, chosen for the model: for those of a few hundred million parameters, in a file or behind llama.cpp's server."
+                }
+            };
+            json!({ "description": description, "type": "string", "const": calling })
+        };
+        json_schema!({ "description": "How a model calls tools.", "oneOf": Calling::ALL.map(one) })
+    }
 }
 
 /// A place with models: `[models.local]` makes `local/<model>`. Either a `url` that speaks as OpenAI does, or a `file` that is
@@ -142,7 +166,8 @@ pub struct ModelConfig {
     /// How its models call tools. Where it is missing, the server is asked, and else it is the protocol's own way; files below
     /// 400 MB are taken for small, others call by text.
     #[serde(default)]
-    pub calling: Option<CallingConfig>,
+    #[schemars(with = "Option<CallingSchema>")]
+    pub calling: Option<Calling>,
 }
 
 /// Looking for models.

@@ -7,8 +7,9 @@ mod chat;
 mod load;
 mod sections;
 
+pub(crate) use chat::CallingSchema;
 pub use chat::{
-    BuiltinConfig, CallingConfig, ChatConfig, ModelConfig, ModelSearchConfig, RootConfig, SearchConfig,
+    BuiltinConfig, Calling, ChatConfig, ModelConfig, ModelSearchConfig, RootConfig, SearchConfig,
     SearchProvider,
 };
 pub use load::{ConfigError, Sources, load};

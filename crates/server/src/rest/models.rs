@@ -12,6 +12,7 @@ use toolyard_agent::model::{
 use super::{Answer, ok};
 use crate::{
     auth::Anybody,
+    config::CallingSchema,
     routes::{Access, Route},
     state::AppState,
 };
@@ -37,22 +38,11 @@ pub struct OverviewModel {
     /// By which it is chosen: `ollama/llama3.2`.
     pub name: String,
     /// How it calls tools.
-    pub calling: OverviewCalling,
+    #[schemars(with = "CallingSchema")]
+    pub calling: Calling,
     /// Why it is listed. For operators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<OverviewOrigin>,
-}
-
-/// How a model calls tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum OverviewCalling {
-    /// In the way of its protocol.
-    Native,
-    /// By text, as the system prompt asks it to.
-    Prompted,
-    /// By text, and one tool at most.
-    Small,
 }
 
 /// Why a model is listed.
@@ -94,11 +84,7 @@ impl ModelOverview {
     pub fn for_operator(listing: Listing) -> Self {
         let models = listing.models.into_iter().map(|model| OverviewModel {
             name: model.name.to_string(),
-            calling: match model.calling {
-                Calling::Native => OverviewCalling::Native,
-                Calling::Prompted => OverviewCalling::Prompted,
-                Calling::Small => OverviewCalling::Small,
-            },
+            calling: model.calling,
             origin: Some(match model.origin {
                 Origin::Configured => OverviewOrigin::Configured,
                 Origin::Endpoint(name) => OverviewOrigin::Endpoint(name),

@@ -22,6 +22,7 @@ async fn it_plays_every_scene() {
     scenes.a_model_that_is_down_is_not_the_callers_fault().await;
     scenes.an_error_in_the_middle_of_a_stream_is_raised().await;
     scenes.models_are_listed().await;
+    scenes.heartbeats_are_no_events().await;
     scenes.the_reader_leaves().await;
     scenes.client.ends().await;
     scenes.stage.end().await;
@@ -115,9 +116,9 @@ impl Scenes {
         self.fails(stream, json!({ "model": "nonsense" }), unknown(nameless)).await;
         let bad = |text: &str| error("BadRequestError", 400, "invalid_request_error", text);
         let clash = json!([{ "name": ALIAS, "parameters": { "type": "object" } }]);
-        let taken = "clientTools.com_example_echo__echo: a tool of the server has that name; choose another";
+        let taken = "tools[0] (com_example_echo__echo): a tool of the server has that name; choose another";
         let mut taken = bad(taken);
-        taken["param"] = "clientTools.com_example_echo__echo".into();
+        taken["param"] = "tools[0]".into();
         self.fails(stream, json!({ "tools": clash }), taken).await;
         self.stage.model.answers([Answer::error(400, "{}")]);
         let unfit = "local/scripted does not take this request; it may be too long, or use something the model cannot do.";
@@ -145,6 +146,16 @@ impl Scenes {
         assert_eq!(
             told,
             json!({ "kind": "APIError", "message": message, "type": "server_error", "param": null, "text": "Half a" })
+        );
+    }
+
+    async fn heartbeats_are_no_events(&mut self) {
+        self.stage.model.answers([Answer::pieces(["All ", "is ", "well."]).usage(1, 1)]);
+        let told = self.client.does("ask", json!({ "text": "Well?", "stream": true, "beats": true })).await;
+        let usage = json!({ "prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2 });
+        assert_eq!(
+            told,
+            json!({ "model": MODEL, "content": "All is well.", "finish": "stop", "usage": usage, "posts": 1 })
         );
     }
 

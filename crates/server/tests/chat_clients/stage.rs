@@ -11,7 +11,7 @@ use toolyard_net::{ClientSettings, Guard, HttpClient};
 use toolyard_server::{
     Server, World,
     auth::Role,
-    config::{AuthMode, CallingConfig, Config, ModelConfig},
+    config::{AuthMode, Calling, Config, ModelConfig},
 };
 use toolyard_testkit::{FakeApp, model::ScriptedModel};
 
@@ -138,7 +138,7 @@ fn config(folder: &tempfile::TempDir, model: &ScriptedModel, access: Access) -> 
     config.server.listen = ([127, 0, 0, 1], 0).into();
     config.server.drain_ms = 2_000;
     config.store.path = folder.path().join("toolyard.db");
-    let native = ModelConfig { calling: Some(CallingConfig::Native), ..ModelConfig::default() };
+    let native = ModelConfig { calling: Some(Calling::Native), ..ModelConfig::default() };
     let place = |url: String| ModelConfig { url: Some(url), ..native.clone() };
     config.models.insert("local".to_owned(), place(format!("{}/v1", model.url())));
     // A port that nobody listens on.

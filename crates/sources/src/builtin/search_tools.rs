@@ -1,4 +1,4 @@
-//! `search_tools`: finds tools by words, among those that the caller can see.
+//! `search_tools`: finds tools by words, among those that the caller can call: what it finds must not lead nowhere.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -7,17 +7,17 @@ use crate::{
     model::{
         ModelRequest, ToolChoice, ToolSpec,
         ids::WireIds,
-        limits::{self, Family},
+        limits::{self, Family, Fits},
     },
 };
 
 /// The body of a request to `model`, which we call `id`.
-pub(super) fn body(id: &str, model: &str, family: Family, request: &ModelRequest) -> Value {
-    let tools = limits::fit_all(family, id, &request.tools).tools;
+pub(super) fn body(id: &str, model: &str, family: Family, fits: &Fits, request: &ModelRequest) -> Value {
+    let tools = limits::fit_all(fits, family, id, &request.tools).tools;
     let mut body = json!({ "model": model, "stream": true, "stream_options": { "include_usage": true } });
     // Tools before messages: what stays the same comes first, and caches work on beginnings.
     if !tools.is_empty() {
-        body["tools"] = tools.iter().map(tool).collect();
+        body["tools"] = tools.iter().map(|spec| tool(spec)).collect();
         match request.choice {
             ToolChoice::Auto => {}
             ToolChoice::Required => body["tool_choice"] = "required".into(),
@@ -164,7 +164,7 @@ mod tests {
             temperature: Some(0.5),
             ..ModelRequest::default()
         };
-        let sent = body("local/m", "m", Family::Compatible, &request);
+        let sent = body("local/m", "m", Family::Compatible, &Fits::default(), &request);
         let safe = sent["messages"][2]["tool_calls"][0]["id"].as_str().unwrap().to_owned();
         assert!(safe.starts_with("call_") && safe.len() == 29, "{safe}");
         assert_eq!(
@@ -199,7 +199,7 @@ mod tests {
             max_tokens: Some(9),
             ..ModelRequest::default()
         };
-        let sent = body("openai/m", "m", Family::OpenAi, &request);
+        let sent = body("openai/m", "m", Family::OpenAi, &Fits::default(), &request);
         assert_eq!(sent["max_completion_tokens"], 9);
         assert!(sent.get("max_tokens").is_none() && sent.get("tools").is_none());
         assert!(sent["messages"][0].get("reasoning_content").is_none());

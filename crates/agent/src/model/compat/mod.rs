@@ -18,8 +18,11 @@ use reqwest::{Client, Response, header};
 use toolyard_core::ports::Ids;
 
 use super::{
-    Bounds, Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, limits::Family, retry,
-    trouble::Whom, web,
+    Bounds, Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream,
+    limits::{Family, Fits},
+    retry,
+    trouble::Whom,
+    web,
 };
 use answer::Answer;
 use lines::Lines;
@@ -36,6 +39,7 @@ pub(super) struct CompatModel {
     /// What it is called there.
     pub(super) model: String,
     pub(super) family: Family,
+    pub(super) fits: Arc<Fits>,
     pub(super) whom: Whom,
     pub(super) client: Client,
     pub(super) bounds: Bounds,
@@ -58,7 +62,7 @@ impl Model for CompatModel {
     }
 
     async fn ask(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        let body = body::body(&self.info.id, &self.model, self.family, &request);
+        let body = body::body(&self.info.id, &self.model, self.family, &self.fits, &request);
         let body = Bytes::from(body.to_string());
         retry::ask(&self.bounds, &*self.ids, || self.attempt(body.clone())).await
     }

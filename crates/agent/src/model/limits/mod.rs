@@ -1,9 +1,11 @@
 //! What vendors do not take of a tool, in one place. One tool that a vendor refuses fails the whole request, so tools are
 //! made to fit: what cannot be sent as schema is said in words, and what cannot be sent at all is left out.
 //!
-//! Pure functions. Fitting what fits changes nothing but order, so it may be done twice.
+//! Fitting is a pure function; what came of it is kept in `kept`. Fitting what fits changes nothing but order, so it may be
+//! done twice.
 
 mod inline;
+mod kept;
 mod root;
 mod shape;
 mod words;
@@ -13,6 +15,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::ToolSpec;
+pub use kept::Fits;
 
 /// Who will read the tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -145,7 +148,7 @@ impl Family {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fit {
     /// It can be sent so; and what is now said in words, each with where.
-    Sent(ToolSpec, Vec<String>),
+    Sent(Arc<ToolSpec>, Vec<String>),
     /// It cannot be sent, and why.
     LeftOut(String),
 }
@@ -170,7 +173,7 @@ pub fn fit(family: Family, tool: &ToolSpec) -> Fit {
         return Fit::LeftOut(why);
     }
     let description = words::append(&tool.description, &said, MAX_DESCRIPTION);
-    Fit::Sent(ToolSpec { name: tool.name.clone(), description, schema }, moved)
+    Fit::Sent(Arc::new(ToolSpec { name: tool.name.clone(), description, schema }), moved)
 }
 
 fn bad_name(limits: &Limits, name: &str) -> Option<String> {
@@ -190,23 +193,23 @@ fn too_long(schema: &Value) -> Option<String> {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Fitted {
     /// To be sent.
-    pub tools: Vec<ToolSpec>,
+    pub tools: Vec<Arc<ToolSpec>>,
     /// Left out: the name, and why.
     pub left_out: Vec<(String, String)>,
 }
 
 /// Makes tools fit, as many as the family takes. What is left out is in the log, in one line.
-pub fn fit_all(family: Family, model: &str, tools: &[Arc<ToolSpec>]) -> Fitted {
+pub fn fit_all(fits: &Fits, family: Family, model: &str, tools: &[Arc<ToolSpec>]) -> Fitted {
     let most = family.limits().tools;
     let mut fitted = Fitted::default();
     for tool in tools {
-        let why = match fit(family, tool) {
+        let why = match &*fits.of(family, tool) {
             Fit::Sent(tool, _) if fitted.tools.len() < most => {
-                fitted.tools.push(tool);
+                fitted.tools.push(tool.clone());
                 continue;
             }
             Fit::Sent(..) => format!("there are more than {most} tools"),
-            Fit::LeftOut(why) => why,
+            Fit::LeftOut(why) => why.clone(),
         };
         fitted.left_out.push((tool.name.clone(), why));
     }

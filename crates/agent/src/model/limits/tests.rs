@@ -10,7 +10,7 @@ fn spec(schema: Value) -> ToolSpec {
 
 fn sent(family: Family, schema: Value) -> (ToolSpec, Vec<String>) {
     match fit(family, &spec(schema.clone())) {
-        Fit::Sent(tool, moved) => (tool, moved),
+        Fit::Sent(tool, moved) => ((*tool).clone(), moved),
         Fit::LeftOut(why) => panic!("{family:?} left {schema} out: {why}"),
     }
 }
@@ -352,20 +352,21 @@ fn size_and_depth_are_bounded() {
 
 #[test]
 fn the_number_of_tools_is_bounded_and_what_is_left_out_is_told() {
+    let fits = Fits::default();
     let tool = |name: String| Arc::new(ToolSpec { name, ..spec(json!({})) });
     let mut tools: Vec<_> = (0..130).map(|at| tool(format!("t{at}"))).collect();
     tools[5] = tool("a.b".to_owned());
     for (family, most) in
         [(Family::OpenAi, 128), (Family::Compatible, 128), (Family::Gemini, 128), (Family::Anthropic, 129)]
     {
-        let fitted = fit_all(family, "m", &tools);
+        let fitted = fit_all(&fits, family, "m", &tools);
         assert_eq!((fitted.tools.len(), fitted.left_out.len()), (most, 130 - most), "{family:?}");
         assert_eq!(fitted.left_out[0].0, "a.b");
     }
-    let fitted = fit_all(Family::OpenAi, "m", &tools);
+    let fitted = fit_all(&fits, Family::OpenAi, "m", &tools);
     assert_eq!(fitted.left_out[1], ("t129".to_owned(), "there are more than 128 tools".to_owned()));
     let many: Vec<_> = (0..257).map(|at| tool(format!("t{at}"))).collect();
-    assert_eq!(fit_all(Family::Anthropic, "m", &many).tools.len(), 256);
+    assert_eq!(fit_all(&fits, Family::Anthropic, "m", &many).tools.len(), 256);
 }
 
 #[test]
@@ -384,7 +385,7 @@ fn fitting_twice_is_fitting_once() {
     for family in FAMILIES {
         let (once, moved) = sent(family, schema.clone());
         assert!(!moved.is_empty());
-        assert_eq!(fit(family, &once), Fit::Sent(once.clone(), vec![]), "{family:?}");
+        assert_eq!(fit(family, &once), Fit::Sent(Arc::new(once.clone()), vec![]), "{family:?}");
         assert!(
             once.description.starts_with("Adds. (give exactly one of: a, or b; All of it"),
             "{}",

@@ -20,7 +20,9 @@ use genai::{
 use toolyard_core::ports::Ids;
 
 use super::{
-    Bounds, Model, ModelError, ModelInfo, ModelRequest, ModelStream, ModelTrouble, limits::Family, retry,
+    Bounds, Model, ModelError, ModelInfo, ModelRequest, ModelStream, ModelTrouble,
+    limits::{Family, Fits},
+    retry,
     trouble::Whom,
 };
 use answer::Answer;
@@ -54,6 +56,7 @@ pub(super) struct VendorModel {
     /// What the vendor calls it.
     pub(super) model: String,
     pub(super) kind: Kind,
+    pub(super) fits: Arc<Fits>,
     pub(super) whom: Whom,
     pub(super) client: Client,
     pub(super) bounds: Bounds,
@@ -76,7 +79,8 @@ impl Model for VendorModel {
     }
 
     async fn ask(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        let (request, options) = request::request(&self.info.id, &self.model, self.kind, &request);
+        let (request, options) =
+            request::request(&self.info.id, &self.model, self.kind, &self.fits, &request);
         let options = options
             .with_stream_header_timeout(self.bounds.first_byte)
             .with_stream_read_timeout(self.bounds.idle);

@@ -9,7 +9,11 @@ use serde_json::{Value, json};
 use super::Kind;
 use crate::{
     message::{Assistant, FileData, Message, Part, ToolAnswer},
-    model::{ModelRequest, ToolChoice, ids::WireIds, limits},
+    model::{
+        ModelRequest, ToolChoice,
+        ids::WireIds,
+        limits::{self, Fits},
+    },
 };
 
 /// Names by which `genai` means a tool of the vendor's own. A tool of ours that is called so is sent under another name.
@@ -34,15 +38,16 @@ pub(super) fn request(
     id: &str,
     model: &str,
     kind: Kind,
+    fits: &Fits,
     request: &ModelRequest,
 ) -> (ChatRequest, ChatOptions) {
-    let fitted = limits::fit_all(kind.family(), id, &request.tools).tools;
+    let fitted = limits::fit_all(fits, kind.family(), id, &request.tools).tools;
     let tools: Vec<_> = fitted
-        .into_iter()
+        .iter()
         .map(|tool| {
             Tool::new(ToolName::Custom(to_wire(&tool.name)))
-                .with_description(tool.description)
-                .with_schema(tool.schema)
+                .with_description(tool.description.clone())
+                .with_schema(tool.schema.clone())
         })
         .collect();
     let mut ids = WireIds::default();

@@ -29,6 +29,46 @@ async fn the_last_step_is_for_words_and_then_it_is_over() {
 }
 
 #[tokio::test]
+async fn whoever_wants_no_tools_hears_of_no_calls() {
+    let asked = |events: Vec<ModelEvent>| async move {
+        let world = World::new(vec![events]);
+        let (turn, mut told) = world.turn();
+        let ended = turn.run(ModelRequest { choice: ToolChoice::None, ..hello() }).await;
+        let mut kinds = Vec::new();
+        while let Ok(event) = told.try_recv() {
+            kinds.push(match event {
+                TurnEvent::StepBegins | TurnEvent::StepEnds { .. } => continue,
+                TurnEvent::Text(text) => text,
+                TurnEvent::Ends(_) => "end".to_owned(),
+                other => format!("{other:?}"),
+            });
+        }
+        assert!(world.tools.ran.lock().unwrap().is_empty());
+        (ended.finish, kinds)
+    };
+    let began = || ModelEvent::CallBegins { id: "a".to_owned(), name: "good".to_owned() };
+    let piece = || ModelEvent::CallText { id: "a".to_owned(), text: "{".to_owned() };
+    let bad = || {
+        let (name, text, problem) = (None, String::new(), "no".to_owned());
+        ModelEvent::BadCall(BadCall { id: "b".to_owned(), name, text, problem })
+    };
+    let all = || vec![began(), piece(), call("a", "good", json!({})), bad(), call("c", "client", json!({}))];
+    let with = |first: &str, stop: Stop| [vec![text(first)], all(), vec![end(stop)]].concat();
+    let (finish, told) = asked(with("Well.", Stop::Calls)).await;
+    assert!(matches!(finish, Finish::Stop), "{finish:?}");
+    assert_eq!(told, ["Well.", "end"]);
+    let (finish, _) = asked(with(" \n", Stop::Calls)).await;
+    assert!(
+        matches!(&finish, Finish::Failed(error) if error.text.contains("although tools are switched off")),
+        "{finish:?}"
+    );
+    let (finish, _) = asked(with("", Stop::Length)).await;
+    assert!(matches!(finish, Finish::Length), "{finish:?}");
+    let (finish, _) = asked(vec![end(Stop::Done)]).await;
+    assert!(matches!(finish, Finish::Stop), "a model may have nothing to say: {finish:?}");
+}
+
+#[tokio::test]
 async fn the_same_call_for_ever_is_not_run_for_ever() {
     let world = for_ever(|| calls(&[("a", "good")]));
     let (ended, events) = world.run().await;

@@ -24,7 +24,6 @@ use self::{
     style::Style,
     talk::Talk,
     turn::{Ended, Form},
-    typed::Typed,
 };
 use super::Verdict;
 use crate::{
@@ -34,6 +33,7 @@ use crate::{
     lines::{BoundedLines, Line},
     output::Output,
     signals::{Signal, Signals},
+    typed::Typed,
 };
 
 /// Longest line that is typed or piped in, in bytes.
@@ -212,13 +212,14 @@ impl Chat {
 
     /// Does what a line says. False where it says that it is enough.
     async fn typed(&mut self, line: &str) -> Result<bool, CliError> {
-        match line.parse() {
-            Ok(Typed::Ask(question)) => {
+        match typed::read(line) {
+            Ok(Typed::Words(question)) => {
                 return Ok(!matches!(self.ask(&question).await?, Ended::Stopped(Signal::Terminate)));
             }
             Ok(Typed::Quit) => return Ok(false),
             Ok(Typed::Nothing) => {}
-            Ok(order) => self.order(order).await?,
+            Ok(Typed::Help) => self.output.note(HELP),
+            Ok(Typed::Order(order)) => self.order(order).await?,
             Err(why) => self.output.note(&why),
         }
         Ok(true)

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use toolyard_server::models::ModelOverview;
 
-use super::{Chat, HELP, typed::Typed};
+use super::{Chat, typed::Order};
 use crate::{
     commands::{models::Overview, tools::ls::rows},
     error::CliError,
@@ -28,33 +28,30 @@ impl Show for Tools {
 }
 
 impl Chat {
-    pub(super) async fn order(&mut self, order: Typed) -> Result<(), CliError> {
+    pub(super) async fn order(&mut self, order: Order) -> Result<(), CliError> {
         match order {
-            Typed::New => {
+            Order::New => {
                 self.talk.begin_anew();
                 self.output.note("[a new conversation]");
             }
-            Typed::Tools => {
+            Order::Tools => {
                 let tools = self.tools().await?;
                 self.output.show(&tools)?;
             }
-            Typed::Model(None) => {
+            Order::Model(None) => {
                 let overview: ModelOverview = self.door.get("api/models").await?;
                 self.output.show(&Overview(overview))?;
             }
-            Typed::Model(Some(name)) => {
+            Order::Model(Some(name)) => {
                 self.output.note(&format!("[{name} answers from now on]"));
                 self.talk.model = Some(name);
             }
-            Typed::System(text) => {
+            Order::System(text) => {
                 let said =
                     if text.is_some() { "[that is how the model shall behave]" } else { "[no system text]" };
                 self.output.note(said);
                 self.talk.system = text;
             }
-            Typed::Help => self.output.note(HELP),
-            // What asks, ends or does nothing was seen to before.
-            Typed::Ask(_) | Typed::Quit | Typed::Nothing => {}
         }
         Ok(())
     }

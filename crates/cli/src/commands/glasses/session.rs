@@ -14,8 +14,13 @@ use toolyard_protocol::session::{
     audio::{AudioPlayResponse, DeviceAudioPlayRequest},
 };
 
-use super::{HELP, Keyboard, model::Model, screen, typed::Typed};
-use crate::{error::CliError, output::Output, signals::Signals, socket::Socket, text};
+use super::{
+    HELP, Keyboard,
+    model::Model,
+    screen,
+    typed::{self, Deed},
+};
+use crate::{error::CliError, output::Output, signals::Signals, socket::Socket, text, typed::Typed};
 
 /// How often we ask whether the server is there.
 const PING: Duration = Duration::from_secs(5);
@@ -182,9 +187,10 @@ impl Session<'_> {
     }
 
     async fn typed(&mut self, line: &str) -> Result<Step, CliError> {
-        match line.parse() {
-            Ok(Typed::Send(message)) => Ok(self.send(&message).await),
-            Ok(Typed::Wear(model)) => {
+        match typed::read(line) {
+            Ok(Typed::Words(words)) => Ok(self.send(&typed::heard(words)).await),
+            Ok(Typed::Order(Deed::Send(message))) => Ok(self.send(&message).await),
+            Ok(Typed::Order(Deed::Wear(model))) => {
                 *self.model = model;
                 Ok(self.wear().await)
             }

@@ -1,6 +1,4 @@
-//! What a typed line means.
-
-use std::str::FromStr;
+//! What whoever wears the glasses can do.
 
 use toolyard_protocol::{
     PackageName,
@@ -12,66 +10,54 @@ use toolyard_protocol::{
 };
 
 use super::model::Model;
+use crate::typed::{self, Meant, Typed};
 
-/// What whoever wears the glasses does.
+/// Something that they do.
 #[derive(Debug)]
-pub(super) enum Typed {
-    /// Says or does something that the server hears.
+pub(super) enum Deed {
+    /// Something that the server hears of.
     Send(Box<FromDevice>),
-    /// Puts other glasses on.
+    /// They put other glasses on.
     Wear(Model),
-    /// Wants to know what can be typed.
-    Help,
-    /// Takes them off for good.
-    Quit,
-    /// Nothing.
-    Nothing,
 }
 
-impl FromStr for Typed {
-    type Err = String;
-
-    fn from_str(line: &str) -> Result<Self, String> {
-        let line = line.trim();
-        let Some(order) = line.strip_prefix('/') else {
-            return Ok(if line.is_empty() { Self::Nothing } else { say(line) });
-        };
-        let (word, rest) = order.split_once(char::is_whitespace).unwrap_or((order, ""));
-        let rest = rest.trim();
+/// What a line means; words are what the glasses hear.
+pub(super) fn read(line: &str) -> Result<Typed<Deed>, String> {
+    typed::read(line, |word, rest| {
         let app = || rest.parse::<PackageName>().map_err(|error| error.to_string());
-        match (word, rest) {
-            ("button", "") => Ok(event(DeviceEvent::button_press("main", Press::Short))),
-            ("button", "long") => Ok(event(DeviceEvent::button_press("main", Press::Long))),
-            ("start", _) => Ok(send(FromDevice::StartApp(AppOrder { package_name: app()? }))),
-            ("stop", _) => Ok(send(FromDevice::StopApp(AppOrder { package_name: app()? }))),
-            ("model", name) if !name.is_empty() => Ok(Self::Wear(Model::Known(name.to_owned()))),
-            ("head", "up") => Ok(event(DeviceEvent::head_position(Head::Up))),
-            ("head", "down") => Ok(event(DeviceEvent::head_position(Head::Down))),
+        Ok(Meant::Order(match (word, rest) {
+            ("button", "") => event(DeviceEvent::button_press("main", Press::Short)),
+            ("button", "long") => event(DeviceEvent::button_press("main", Press::Long)),
+            ("start", _) => send(FromDevice::StartApp(AppOrder { package_name: app()? })),
+            ("stop", _) => send(FromDevice::StopApp(AppOrder { package_name: app()? })),
+            ("model", name) if !name.is_empty() => Deed::Wear(Model::Known(name.to_owned())),
+            ("head", "up") => event(DeviceEvent::head_position(Head::Up)),
+            ("head", "down") => event(DeviceEvent::head_position(Head::Down)),
             ("battery", level) => {
                 let level = level.parse().ok().filter(|level| *level <= 100);
                 let level = level.ok_or("expected a number of percent, such as /battery 80")?;
-                Ok(event(DeviceEvent::battery(level, false)))
+                event(DeviceEvent::battery(level, false))
             }
-            ("help", _) => Ok(Self::Help),
-            ("quit" | "exit", _) => Ok(Self::Quit),
-            _ => Err(format!("`/{order}` is nothing that the glasses know; /help lists what they do")),
-        }
-    }
-}
-
-fn send(message: FromDevice) -> Typed {
-    Typed::Send(Box::new(message))
-}
-
-fn event(event: DeviceEvent) -> Typed {
-    send(FromDevice::Event(event))
+            _ => return Ok(Meant::Unknown),
+        }))
+    })
 }
 
 /// The words as a device hears them that recognises speech itself.
-fn say(words: &str) -> Typed {
-    let heard =
-        LocalTranscription { text: words.to_owned(), is_final: true, ..LocalTranscription::default() };
-    send(FromDevice::LocalTranscription(heard))
+pub(super) fn heard(text: String) -> FromDevice {
+    FromDevice::LocalTranscription(LocalTranscription {
+        text,
+        is_final: true,
+        ..LocalTranscription::default()
+    })
+}
+
+fn send(message: FromDevice) -> Deed {
+    Deed::Send(Box::new(message))
+}
+
+fn event(event: DeviceEvent) -> Deed {
+    send(FromDevice::Event(event))
 }
 
 #[cfg(test)]
@@ -79,8 +65,9 @@ mod tests {
     use super::*;
 
     fn sent(line: &str) -> String {
-        match line.parse() {
-            Ok(Typed::Send(message)) => message.to_text(),
+        match read(line) {
+            Ok(Typed::Words(words)) => heard(words).to_text(),
+            Ok(Typed::Order(Deed::Send(message))) => message.to_text(),
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -105,11 +92,8 @@ mod tests {
     #[test]
     fn the_other_lines() {
         assert!(
-            matches!("/model Mentra Live".parse(), Ok(Typed::Wear(Model::Known(name))) if name == "Mentra Live")
+            matches!(read("/model Mentra Live"), Ok(Typed::Order(Deed::Wear(Model::Known(name)))) if name == "Mentra Live")
         );
-        assert!(matches!("/quit".parse(), Ok(Typed::Quit)));
-        assert!(matches!("/help".parse(), Ok(Typed::Help)));
-        assert!(matches!("  ".parse(), Ok(Typed::Nothing)));
         for wrong in [
             "/fly",
             "/model",
@@ -120,7 +104,7 @@ mod tests {
             "/battery",
             "/button twice",
         ] {
-            assert!(wrong.parse::<Typed>().is_err(), "{wrong}");
+            assert!(read(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -74,6 +74,7 @@ async fn play(file: &str, client: &str, form: Form) {
     scenes.the_reader_leaves_while_a_tool_runs().await;
     if form == Form::Five {
         scenes.a_second_client_goes_on_reading().await;
+        scenes.a_page_that_kept_the_answer_does_not_double_it().await;
     }
     scenes.client.ends().await;
     scenes.stage.end().await;

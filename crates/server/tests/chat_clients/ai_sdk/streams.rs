@@ -119,6 +119,14 @@ impl Scenes {
         assert_eq!(told, rests(json!([left_with, then].concat()), 2, &calls, &[echo.about()]));
     }
 
+    pub(super) async fn a_page_that_kept_the_answer_does_not_double_it(&mut self) {
+        self.stage.model.answers([Answer::text("One two")]);
+        let order = json!({ "id": "kept chat", "text": "Count.", "body": { "resumable": true } });
+        let told = self.client.does("kept", order).await;
+        let answer = self.form.assistant(&[self.form.step(), self.form.text("One two")]);
+        assert_eq!(told, rests(json!([self.form.user("Count."), answer]), 1, &[], &[]));
+    }
+
     pub(super) async fn a_second_client_goes_on_reading(&mut self) {
         self.stage.model.answers([Answer::text("One").hold().and_text(" two")]);
         // An id that has to be escaped in a path.

@@ -1,6 +1,7 @@
 //! Which tools a model gets to see.
 
 use serde_json::{Value, json};
+use toolyard_core::catalog::{CatalogView, ListKind, Scope};
 use toolyard_testkit::{FakeApp, model::Answer};
 
 use super::{asks, chunks, of, offered, one, says, script, with, with_model, words};
@@ -134,6 +135,66 @@ async fn tools_are_found_by_words_and_then_used() {
     assert!(found.starts_with(&format!("{}: ", alias("lamp"))), "{found}");
     assert!(offered(&model.seen()[1]).contains(&alias("lamp")), "what was found is at hand");
     assert_eq!((words(&told).as_str(), app.seen("/tool").len()), ("Lit.", 1));
+}
+
+#[tokio::test]
+async fn only_what_this_chat_may_call_is_found() {
+    let (p, model) = with_model(|config| {
+        config.chat.tools = 4;
+        config.builtin.enabled = true;
+    })
+    .await;
+    let (app, _device) = many(&p).await;
+    let search = || Answer::call("toolyard__search_tools", json!({ "query": "lamp mail music" }));
+    let (lamp, mail, music) = (alias("lamp"), alias("mail"), alias("music"));
+    let everything = vec![lamp.as_str(), &mail, &music];
+    for (more, wanted) in [
+        (json!({}), everything.clone()),
+        (json!({ "excludedTools": [lamp, "com.example.echo:mail_tool"] }), vec![&music]),
+        (
+            json!({ "exactToolNames": ["toolyard__search_tools", lamp], "ignoreOtherTools": true }),
+            vec![&lamp],
+        ),
+        (json!({ "selectedToolCategories": ["other", "utility"] }), vec![&lamp, &music]),
+        // What a client brings does not matter.
+        (json!({ "clientTools": [super::weather()] }), everything),
+    ] {
+        script(&model, [search(), Answer::text("ok")]);
+        let told = chunks(&p.user("ada"), with(asks("do what you like"), more.clone())).await;
+        let found = one(&told, "tool-output-available")["output"].as_str().unwrap().to_owned();
+        let named: Vec<&str> = [&lamp, &mail, &music]
+            .map(String::as_str)
+            .into_iter()
+            .filter(|name| found.contains(*name))
+            .collect();
+        assert_eq!(named, wanted, "{more}: {found}");
+    }
+    assert!(app.seen("/tool").is_empty());
+}
+
+#[tokio::test]
+async fn choosing_from_a_view_leaves_the_view_as_it_is() {
+    let p = Platform::start().await;
+    let (_app, _device) = many(&p).await;
+    let view = p.state.catalog.view(&"ada".parse().unwrap(), Scope::Everything).await.unwrap();
+    let lamp = "com.example.echo:lamp_tool";
+    let chosen = view.choose([lamp.parse().unwrap()].into());
+    // The part first: what is prepared for all must not be made of it.
+    let tools = |view: &CatalogView| {
+        let listing: Value = serde_json::from_slice(&view.listing(None).body).unwrap();
+        let page: Value = serde_json::from_slice(&view.page(ListKind::Tools, None).unwrap()).unwrap();
+        let [listed, paged] = [listing, page].map(|list| list["tools"].as_array().unwrap().len());
+        assert_eq!((listed, paged), (view.tools().count(), view.tools().count()));
+        (listed, view.fingerprint(ListKind::Tools))
+    };
+    let (one, all) = (tools(&chosen), tools(&view));
+    assert_eq!((one.0, all.0), (1, WORDS.len()));
+    assert_ne!(one.1, all.1);
+    assert_eq!((tools(&chosen), tools(&chosen.before_choice())), (one, all));
+    assert!(
+        chosen.find(&lamp.parse().unwrap()).is_ok() && chosen.find(&alias("lamp").parse().unwrap()).is_ok()
+    );
+    assert!(chosen.find(&alias("mail").parse().unwrap()).is_err());
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ mod v1;
 
 use http::Method;
 use serde_json::{Value, json};
-use toolyard_server::config::{CallingConfig, Config, ModelConfig};
+use toolyard_server::config::{Calling, Config, ModelConfig};
 use toolyard_testkit::model::{Answer, ScriptedModel, Seen};
 
 use crate::platform::{Person, Platform};
@@ -31,8 +31,7 @@ pub(crate) async fn with_model(change: impl FnOnce(&mut Config)) -> (Platform, S
     let model = ScriptedModel::start().await;
     let url = format!("{}/v1", model.url());
     let p = Platform::with(|config| {
-        let place =
-            ModelConfig { url: Some(url), calling: Some(CallingConfig::Native), ..ModelConfig::default() };
+        let place = ModelConfig { url: Some(url), calling: Some(Calling::Native), ..ModelConfig::default() };
         config.models.insert("local".to_owned(), place);
         config.chat.model = Some("local/scripted".to_owned());
         change(config);

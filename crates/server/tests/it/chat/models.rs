@@ -127,7 +127,11 @@ async fn a_model_that_breaks_off_is_not_asked_again() {
 async fn troubles_of_the_vendor_are_words_in_the_stream() {
     for (answer, why) in [
         (Answer::error(401, json!({ "error": { "message": "secret-key-123 is wrong" } })), "key"),
-        (Answer::error(429, json!({ "error": {} })).header("retry-after", "3600"), "too many requests"),
+        (
+            Answer::error(429, json!({ "error": {} })).header("retry-after", "25"),
+            "local/scripted gets too many requests; try again in 25 s.",
+        ),
+        (Answer::error(503, json!({ "error": {} })).header("retry-after", "90"), "try again in 90 s."),
         (Answer::error(404, json!({ "error": { "message": "model not found" } })), "scripted"),
     ] {
         let (p, model) = with_model(|_| {}).await;

@@ -154,6 +154,67 @@ async fn the_callers_results_go_on() {
     assert_eq!(results(&model.seen()[0]), ["grey"]);
 }
 
+#[tokio::test]
+async fn a_call_of_a_model_that_must_not_call_is_dropped() {
+    let (p, model) = with_model(|_| {}).await;
+    let (app, _device) = p.echo().await;
+    for streamed in [false, true] {
+        for tool in [ECHO_ALIAS, "weather", "nothing"] {
+            script(&model, [Answer::text("It is grey.").and_call(tool, json!({ "text": "x" }))]);
+            let body = asks(json!({ "tools": [function()], "tool_choice": "none" }));
+            let (text, finish, raw) = if streamed {
+                let told = events(&p.user("ada"), body).await;
+                let finish = told.last().unwrap()["choices"][0]["finish_reason"].clone();
+                (said(&told), finish, json!(told).to_string())
+            } else {
+                let answer = whole(&p.user("ada"), body).await;
+                let choice = &answer["choices"][0];
+                let text = choice["message"]["content"].as_str().unwrap().to_owned();
+                (text, choice["finish_reason"].clone(), answer.to_string())
+            };
+            assert_eq!((text.as_str(), &finish), ("It is grey.", &json!("stop")), "{tool}");
+            assert!(!raw.contains("tool_calls"), "{raw}");
+        }
+        // Where there is nothing else, that is said.
+        script(&model, [Answer::call("weather", json!({ "city": "Oslo" }))]);
+        let body = asks(json!({ "tools": [function()], "tool_choice": "none", "stream": streamed }));
+        let (kind, text) = refused(p.user("ada").post(PATH, &body).await, 502);
+        assert!(kind == "server_error" && text.contains("although tools are switched off"), "{kind} {text}");
+    }
+    assert_eq!(app.seen("/tool").len(), 0);
+}
+
+#[tokio::test]
+async fn a_tool_that_is_refused_is_named_as_the_caller_sent_it() {
+    let (p, model) =
+        with_model(|config| (config.chat.client_tools, config.chat.client_tool_depth) = (3, 2)).await;
+    let (_app, _device) = p.echo().await;
+    let tool = |name: &str, parameters: Value| json!({ "type": "function", "function": { "name": name, "description": "d", "parameters": parameters } });
+    let plain = || json!({ "type": "object" });
+    let deep = json!({ "type": "object", "properties": { "a": { "type": "array", "items": { "type": "string" } } } });
+    for (tools, param, why) in [
+        (vec![tool(ECHO_ALIAS, plain())], "tools[0]", "a tool of the server has that name"),
+        (vec![function(), tool("a.b", plain())], "tools[1]", "the name must begin with a letter"),
+        (vec![function(), tool("x", plain()), function()], "tools[2]", "there are two of that name"),
+        (vec![function(), tool("deep", deep)], "tools[1]", "parameters.properties.a.items: deeper than 2"),
+        (vec![function(), tool("odd", json!({ "type": "object", "minProperties": "x" }))], "tools[1]", "odd"),
+        (vec![function(); 4], "tools", "4 tools; at most 3"),
+    ] {
+        let body = asks(json!({ "tools": tools }));
+        let error = p.user("ada").post(PATH, &body).await.expect(400).json()["error"].clone();
+        let text = error["message"].as_str().unwrap();
+        assert!(text.contains(why) && !text.contains("clientTools"), "{text}");
+        assert!(text.starts_with(param), "{text}");
+        let place = error["param"].as_str().unwrap();
+        assert!(place == param || place.starts_with(&format!("{param}.function")), "{place}");
+        if let Some(index) = param.strip_prefix("tools[").and_then(|rest| rest[..1].parse::<usize>().ok()) {
+            let name = tools[index]["function"]["name"].as_str().unwrap();
+            assert!(text.contains(name), "{name}: {text}");
+        }
+    }
+    assert!(model.seen().is_empty());
+}
+
 /// A refusal in OpenAI's form: its type and text.
 fn refused(answer: Response, status: u16) -> (String, String) {
     let answer = answer.expect(status);
@@ -202,7 +263,9 @@ async fn a_model_that_fails_before_its_first_word_has_a_status() {
         for stream in [false, true] {
             let answer = p.user("ada").post(PATH, &asks(json!({ "stream": stream }))).await;
             let wait = answer.header("retry-after").to_owned();
-            assert_eq!((refused(answer, status).0.as_str(), wait == "3600"), (kind, status == 429));
+            let (is, text) = refused(answer, status);
+            assert_eq!((is.as_str(), wait == "3600"), (kind, status == 429));
+            assert_eq!(text.contains("try again in 60 min"), status == 429, "{text}");
         }
     }
     let (p, model) = with_model(|_| {}).await;

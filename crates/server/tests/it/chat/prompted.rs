@@ -1,7 +1,7 @@
 //! A model that calls by text, end to end.
 
 use serde_json::json;
-use toolyard_server::config::CallingConfig;
+use toolyard_server::config::Calling;
 use toolyard_testkit::{Act, model::Answer};
 
 use super::{asks, chunks, one, reason, script, weather, with, with_model, words};
@@ -11,7 +11,7 @@ const CALL: &str =
 
 async fn prompted() -> (crate::platform::Platform, toolyard_testkit::model::ScriptedModel) {
     with_model(|config| {
-        config.models.get_mut("local").unwrap().calling = Some(CallingConfig::Prompted);
+        config.models.get_mut("local").unwrap().calling = Some(Calling::Prompted);
     })
     .await
 }

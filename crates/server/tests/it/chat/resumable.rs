@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 use toolyard_testkit::model::Answer;
 
-use super::{Reading, asks, chunks, chunks_in, lines_in, reason, script, with, with_model, words};
+use super::{Reading, asks, chunks, lines_in, reason, script, with, with_model, words};
 use crate::{mcp::client::soon, platform::Person};
 
 fn resumable(id: &str) -> Value {
@@ -32,20 +32,37 @@ async fn who_comes_back_hears_everything_from_the_first_word() {
     assert_eq!((words(&second).as_str(), reason(&second), &second[0]["messageId"]), ("One two", "stop", &id));
     assert_eq!(second, third);
     assert_eq!((model.left(), model.seen().len()), (0, 1), "the model was asked once");
-    // It is kept for a while after its end.
-    let late = ada.get("/api/chat/c1/stream").await.expect(200);
-    assert_eq!(late.header("x-vercel-ai-ui-message-stream"), "v1");
-    assert_eq!(chunks_in(&late.text), second);
+    // Who keeps it has it whole, and would show it twice.
+    ada.get("/api/chat/c1/stream").await.expect(204);
+    ada.delete("/api/chat/c1/stream").await.expect(404);
+}
+
+#[tokio::test]
+async fn an_answer_that_was_heard_to_its_end_is_not_told_again() {
+    let (p, model) = with_model(|_| {}).await;
+    let ada = p.user("ada");
+    model.always(Answer::text("One"));
+    for _ in 0..2 {
+        assert_eq!(words(&chunks(&ada, resumable("c1")).await), "One");
+        assert_eq!(ada.get("/api/chat/c1/stream").await.expect(204).text, "");
+    }
 }
 
 #[tokio::test]
 async fn it_comes_in_the_form_in_which_it_was_asked_for() {
     let (p, model) = with_model(|_| {}).await;
-    script(&model, [Answer::text("One")]);
+    script(&model, [Answer::text("One ").hold().and_text("two")]);
     let body = json!({ "id": "c/1 ?", "resumable": true, "messages": [{ "role": "user", "content": "x" }] });
-    let told = lines_in(&p.user("ada").post("/api/chat", &body).await.expect(200).text);
-    let late = p.user("ada").get("/api/chat/c%2F1%20%3F/stream").await.expect(200);
-    assert_eq!((late.header("x-vercel-ai-data-stream"), lines_in(&late.text)), ("v1", told));
+    let ada = p.user("ada");
+    let first = ada.open(Method::POST, "/api/chat", Some(body)).await;
+    let second = ada.open(Method::GET, "/api/chat/c%2F1%20%3F/stream", None).await;
+    assert_eq!(second.headers["x-vercel-ai-data-stream"], "v1");
+    model.release(1);
+    let [first, second] = [first.bytes(1 << 20).await, second.bytes(1 << 20).await];
+    let second = String::from_utf8(second.unwrap().to_vec()).unwrap();
+    assert_eq!(second.as_bytes(), &first.unwrap()[..]);
+    let words: Vec<_> = lines_in(&second).into_iter().filter(|(code, _)| *code == '0').collect();
+    assert_eq!(words, [('0', json!("One ")), ('0', json!("two"))]);
 }
 
 #[tokio::test]
@@ -98,13 +115,16 @@ async fn ids_are_needed_and_short() {
 async fn a_new_answer_takes_the_place_of_the_one_before() {
     let (p, model) = with_model(|_| {}).await;
     let ada = p.user("ada");
-    script(&model, [Answer::text("old ").hold(), Answer::text("new")]);
+    script(&model, [Answer::text("old ").hold(), Answer::text("new").hold()]);
     let mut old = Reading::begin(&ada, resumable("c1")).await;
     old.until("text-delta").await;
-    assert_eq!(words(&chunks(&ada, resumable("c1")).await), "new");
+    let mut new = Reading::begin(&ada, resumable("c1")).await;
     model.wait_left(1).await;
     assert_eq!(reason(&soon(old.all()).await), "other");
-    assert_eq!(words(&again(&ada, "c1").await.all().await), "new");
+    new.until("text-delta").await;
+    let second = again(&ada, "c1").await;
+    model.release(1);
+    assert_eq!(words(&soon(second.all()).await), "new");
 }
 
 #[tokio::test]
@@ -130,8 +150,54 @@ async fn a_user_has_eight_at_once_and_those_that_are_over_make_room() {
     for reading in readings {
         soon(reading.all()).await;
     }
-    // All that are over are still kept, and do not keep a new one away.
+    // Those that are over do not keep a new one away.
     chunks(&ada, resumable("c10")).await;
+}
+
+#[tokio::test]
+async fn a_server_that_keeps_all_it_can_answers_all_the_same() {
+    let (p, model) = with_model(|config| config.chat.replays = 2).await;
+    model.always(Answer::text("One ").hold());
+    let mut readings = Vec::new();
+    for (who, id) in [("ada", "a"), ("bob", "b"), ("cleo", "c")] {
+        let mut reading = Reading::begin(&p.user(who), resumable(id)).await;
+        reading.until("text-delta").await;
+        readings.push(reading);
+    }
+    // Those that go on are never dropped for a new one, which is as if it had not been said to be resumable.
+    drop(again(&p.user("ada"), "a").await);
+    drop(again(&p.user("bob"), "b").await);
+    p.user("cleo").get("/api/chat/c/stream").await.expect(204);
+    drop(readings.pop());
+    model.wait_left(1).await;
+    assert_eq!(model.left(), 1, "the others go on");
+    // What is over makes room.
+    model.release(2);
+    for reading in readings {
+        soon(reading.all()).await;
+    }
+    let mut reading = Reading::begin(&p.user("cleo"), resumable("c")).await;
+    reading.until("text-delta").await;
+    drop(again(&p.user("cleo"), "c").await);
+}
+
+#[tokio::test]
+async fn an_answer_for_which_there_is_no_room_is_told_to_whoever_listens() {
+    let (p, model) = with_model(|config| config.chat.replay_bytes = 500).await;
+    let ada = p.user("ada");
+    let long = "x".repeat(1_000);
+    script(&model, [Answer::text(&long).hold().and_text("end")]);
+    let mut reading = Reading::begin(&ada, resumable("c1")).await;
+    reading.until("text-delta").await;
+    ada.get("/api/chat/c1/stream").await.expect(204);
+    model.release(1);
+    assert_eq!(words(&soon(reading.all()).await), format!("{long}end"));
+    // Without a listener it ends: nobody could hear it.
+    script(&model, [Answer::text(&long).hold()]);
+    let mut reading = Reading::begin(&ada, resumable("c1")).await;
+    reading.until("text-delta").await;
+    drop(reading);
+    model.wait_left(1).await;
 }
 
 #[tokio::test]

@@ -1,0 +1,113 @@
+//! `toolyard chat` in a real terminal: a prompt, keys that are signals, an end that is typed.
+#![cfg(target_os = "linux")]
+
+use std::process::Stdio;
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    process::{Child, ChildStdin, ChildStdout, Command},
+};
+use toolyard_testkit::model::{Answer, ScriptedModel};
+
+use crate::{
+    chat::yard_with,
+    fixture::{ADA, Yard, soon},
+};
+
+const CTRL_C: &str = "\u{3}";
+const CTRL_D: &str = "\u{4}";
+
+/// A terminal with a chat of Ada's in it. `script` of util-linux makes it: what comes in is typed, what goes out is shown.
+struct Terminal {
+    child: Child,
+    keys: ChildStdin,
+    screen: ChildStdout,
+    /// What is shown and was not looked at yet.
+    shown: String,
+}
+
+impl Terminal {
+    fn open(yard: &Yard) -> Self {
+        let chat = format!("exec {} chat --user {ADA}", env!("CARGO_BIN_EXE_toolyard"));
+        let mut command = Command::new("script");
+        command.args(["--quiet", "--flush", "--return", "--command", &chat, "/dev/null"]);
+        command.env_clear().env("PATH", "/usr/bin:/bin").env("NO_COLOR", "1").env("TOOLYARD_URL", &yard.url);
+        command.current_dir(yard.folder.path()).kill_on_drop(true);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("`script` of util-linux makes the terminal");
+        let (keys, screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Self { child, keys, screen, shown: String::new() }
+    }
+
+    async fn types(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).await.unwrap();
+        self.keys.flush().await.unwrap();
+    }
+
+    /// Waits until these words are shown, after those that were waited for before.
+    async fn shows(&mut self, words: &str) {
+        let mut piece = [0; 1024];
+        loop {
+            if let Some(at) = self.shown.find(words) {
+                self.shown.drain(..at + words.len());
+                return;
+            }
+            let read = soon(self.screen.read(&mut piece)).await.unwrap();
+            assert!(read > 0, "it ended before it showed {words:?}: {:?}", self.shown);
+            self.shown.push_str(&String::from_utf8_lossy(&piece[..read]));
+        }
+    }
+
+    /// Waits for the end, and gives the exit code.
+    async fn ends(mut self) -> i32 {
+        let mut rest = Vec::new();
+        soon(self.screen.read_to_end(&mut rest)).await.unwrap();
+        soon(self.child.wait()).await.unwrap().code().unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_chat_by_hand() {
+    let model = ScriptedModel::start().await;
+    let yard = yard_with(&model, &[]).await;
+    model.answers([
+        Answer::text("Once ").hold().and_text("upon a time."),
+        Answer::text("It was ").hold().and_text("never said"),
+        Answer::text("Well then."),
+    ]);
+    let mut terminal = Terminal::open(&yard);
+    terminal.shows("local/scripted answers; /help says what can be typed").await;
+    terminal.shows("> ").await;
+    // Words are shown as they come.
+    terminal.types("a story\n").await;
+    terminal.shows("waiting for the model").await;
+    terminal.shows("Once ").await;
+    model.release(1);
+    terminal.shows("upon a time.").await;
+    terminal.shows("> ").await;
+    // The key that ends a program ends the answer.
+    terminal.types("go on\n").await;
+    terminal.shows("It was ").await;
+    terminal.types(CTRL_C).await;
+    terminal.shows("[stopped]").await;
+    model.wait_left(1).await;
+    terminal.shows("> ").await;
+    terminal.types("are you there?\n").await;
+    terminal.shows("Well then.").await;
+    terminal.shows("> ").await;
+    terminal.types(CTRL_D).await;
+    assert_eq!(terminal.ends().await, 0);
+    assert_eq!(model.seen().len(), 3);
+}
+
+#[tokio::test]
+async fn ctrl_c_twice_ends_a_chat_that_says_nothing() {
+    let model = ScriptedModel::start().await;
+    let yard = yard_with(&model, &[]).await;
+    let mut terminal = Terminal::open(&yard);
+    terminal.shows("> ").await;
+    terminal.types(CTRL_C).await;
+    terminal.shows("Ctrl-C again ends the chat").await;
+    terminal.types(CTRL_C).await;
+    assert_eq!(terminal.ends().await, 0);
+}
