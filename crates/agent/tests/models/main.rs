@@ -12,4 +12,5 @@ mod ends;
 mod errors;
 mod history;
 mod look;
+mod scorer;
 mod support;

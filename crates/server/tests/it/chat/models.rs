@@ -1,7 +1,10 @@
 //! Which model answers, and what becomes of one that does not.
 
 use serde_json::json;
-use toolyard_server::{Server, config::ModelConfig};
+use toolyard_server::{
+    Server,
+    config::{Calling, ModelConfig},
+};
 use toolyard_testkit::model::{Answer, ScriptedModel};
 
 use super::{ECHO_ALIAS, Reading, asks, chunks, of, one, reason, script, with, with_model, words};
@@ -64,7 +67,6 @@ async fn a_key_that_is_not_in_the_environment_is_told_at_the_start() {
     let place = ModelConfig {
         url: Some("http://127.0.0.1:1/v1".to_owned()),
         key_env: Some("NO_SUCH_KEY".to_owned()),
-        calling: None,
         ..ModelConfig::default()
     };
     config.models.insert("local".to_owned(), place);
@@ -149,4 +151,29 @@ async fn a_vendor_that_holds_back_or_has_no_room_is_told_as_such() {
     script(&model, [Answer::text("Once").stops("length"), Answer::text("I").stops("content_filter")]);
     assert_eq!(reason(&chunks(&p.user("ada"), asks("x")).await), "length");
     assert_eq!(reason(&chunks(&p.user("ada"), asks("x")).await), "content-filter");
+}
+
+#[tokio::test]
+async fn a_small_model_is_asked_as_llama_cpps_server_and_its_tools_answer_is_the_answer() {
+    let (p, model) = with_model(|config| {
+        let tiny = ModelConfig { calling: Some(Calling::Small), ..config.models["local"].clone() };
+        config.models.insert("tiny".to_owned(), tiny);
+    })
+    .await;
+    let (_app, _device) = p.echo().await;
+    model.offers("/tokenize", json!({ "tokens": [1] }));
+    let probabilities = [json!({ "logprob": -1.0 })];
+    model.offers(
+        "/completion",
+        json!({ "content": r#"{"text":"hi"}"#, "stop_type": "eos", "completion_probabilities": probabilities }),
+    );
+    let asked = json!({ "model": "tiny/any", "messages": [{ "role": "user", "content": "say hi" }] });
+    let talk = p.user("ada").post("/v1/chat/completions", &asked).await.expect(200).json();
+    // All are alike, so it is talk.
+    assert_eq!(talk["choices"][0]["message"]["content"], r#"{"text":"hi"}"#);
+    let must = with(asked, json!({ "tool_choice": "required" }));
+    let answer = p.user("ada").post("/v1/chat/completions", &must).await.expect(200).json();
+    let said = answer["choices"][0]["message"]["content"].as_str().unwrap();
+    assert!(said.contains("hi") && !said.contains("{"), "{answer}");
+    assert!(model.seen().is_empty(), "never asked as OpenAI's");
 }
