@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need and cargo does not bring: the app on the real @mentra/sdk, the MCP conformance suite, and
-# the MCP clients, MCP servers and chat clients of others, and a small language model with its server.
+# the MCP clients, MCP servers and chat clients of others, what the client for web pages is built and tested with, and a
+# small language model with its server.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -45,7 +46,7 @@ python_clients() {
 # The tests of models ask a real one.
 [ $# -gt 0 ] || scripts/demo-model.sh fetch
 
-for project in ${@:-tests/mentra-sdk tests/conformance tests/mcp-clients tests/mcp-servers tests/chat-clients}; do
+for project in ${@:-tests/mentra-sdk tests/conformance tests/mcp-clients tests/mcp-servers tests/chat-clients web/client}; do
   # npm writes this file last, so it is newer than the lock file only after an install of it that went through.
   installed=$project/node_modules/.package-lock.json
   if [ ! -e "$installed" ] || [ "$project/package-lock.json" -nt "$installed" ]; then
@@ -56,6 +57,6 @@ for project in ${@:-tests/mentra-sdk tests/conformance tests/mcp-clients tests/m
       newer_node "$project"
       python_clients "$project"
       ;;
-    tests/chat-clients) newer_node "$project" ;;
+    tests/chat-clients | web/client) newer_node "$project" ;;
   esac
 done

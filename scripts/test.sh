@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Runs the tests: with nextest where it is there, because it runs test binaries side by side; else with cargo.
+# Runs the tests: with nextest where it is there, because it runs test binaries side by side; else with cargo. First those of
+# the client for web pages, which take seconds, with the Node that `setup-tests.sh` has looked at.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+PATH="$PWD/tests/conformance/node_modules/.bin:$PATH" npm test --silent --prefix web/client
 if cargo nextest --version >/dev/null 2>&1; then
   cargo nextest run --locked --workspace --no-fail-fast
 else

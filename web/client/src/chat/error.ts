@@ -1,0 +1,79 @@
+/** Why a chat failed. They arrive in `error` of the chat, and at its `onError`. */
+
+import { APICallError } from 'ai';
+
+import { cutText, isObject } from '../json.js';
+
+/** How much of an answer in no known form is shown, in characters. */
+const SHOWN = 200;
+
+/** One place of a request that is wrong. */
+export interface Problem {
+  path: string;
+  message: string;
+}
+
+/** A plugin's `beforeRequest` failed. */
+export class HookError extends Error {
+  override readonly name = 'HookError';
+  readonly plugin: string;
+
+  constructor(plugin: string, why: string, options?: ErrorOptions) {
+    super(`the plugin \`${plugin}\` stopped the request: ${why}`, options);
+    this.plugin = plugin;
+  }
+}
+
+/** The server said no before it said anything else. */
+export class RefusedError extends Error {
+  override readonly name = 'RefusedError';
+  /** HTTP status. */
+  readonly status: number;
+  /** Of the server's table of codes, where it says one. */
+  readonly code: string | undefined;
+  /** Every place that is wrong. */
+  readonly problems: Problem[];
+
+  constructor(status: number, message: string, code?: string, problems: Problem[] = []) {
+    super(`the server refused the request: ${message}`);
+    this.status = status;
+    this.code = code;
+    this.problems = problems;
+  }
+}
+
+/** The answer ended without an end. A `TypeError` as of `fetch`, by which the AI SDK knows that it can be resumed. */
+export class CutError extends TypeError {
+  override readonly name = 'CutError';
+
+  constructor() {
+    super('the answer ended in the middle: the network or the server failed');
+  }
+}
+
+/** The server's own words instead of the body of its answer. */
+export function readable(error: unknown): unknown {
+  if (!APICallError.isInstance(error) || error.statusCode === undefined) return error;
+  const { statusCode, responseBody = '' } = error;
+  const told = errorOf(responseBody);
+  if (typeof told === 'string') return new RefusedError(statusCode, told);
+  if (isObject(told) && typeof told['message'] === 'string') {
+    const { code, message, problems } = told;
+    const places = Array.isArray(problems) ? problems.filter(isProblem) : [];
+    return new RefusedError(statusCode, message as string, typeof code === 'string' ? code : undefined, places);
+  }
+  return new RefusedError(statusCode, `it answered ${statusCode}: ${cutText(responseBody.trim(), SHOWN)}`);
+}
+
+function errorOf(body: string): unknown {
+  try {
+    const read: unknown = JSON.parse(body);
+    return isObject(read) ? read['error'] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isProblem(value: unknown): value is Problem {
+  return isObject(value) && typeof value['path'] === 'string' && typeof value['message'] === 'string';
+}

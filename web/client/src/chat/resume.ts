@@ -1,0 +1,53 @@
+/**
+ * An answer that is heard again after a break. The server tells its last response from the first word, and the AI SDK takes
+ * that for the whole message; what the rounds before had told is told again here, so that it is not lost.
+ */
+
+import { getToolName, isDataUIPart, isToolUIPart, type UIMessage, type UIMessageChunk } from 'ai';
+
+/**
+ * What was sent for the response that the messages end with, as far as a page has kept it: everything up to the last step
+ * whose tools of this client have all answered. What is behind belongs to the response.
+ */
+export function sentFor<M extends UIMessage>(messages: readonly M[]): M[] {
+  const last = messages.at(-1);
+  if (last?.role !== 'assistant') return [...messages];
+  const starts = last.parts.flatMap((part, index) => (part.type === 'step-start' ? [index] : []));
+  const ends = [...starts.slice(1), last.parts.length];
+  const sent = ends.findLast((end, step) => isAnswered(last.parts.slice(starts[step], end)));
+  const before = messages.slice(0, -1);
+  return sent === undefined ? before : [...before, { ...last, parts: last.parts.slice(0, sent) }];
+}
+
+function isAnswered(step: UIMessage['parts']): boolean {
+  const calls = step.filter(isToolUIPart).filter((part) => !part.providerExecuted);
+  return calls.length > 0 && calls.every(({ state }) => state === 'output-available' || state === 'output-error');
+}
+
+/** The chunks that tell the parts of a message. */
+export function* retold(parts: UIMessage['parts']): Generator<UIMessageChunk> {
+  for (const [index, part] of parts.entries()) {
+    const id = `before-${index}`;
+    if (part.type === 'step-start') yield { type: 'start-step' };
+    else if (part.type === 'text' || part.type === 'reasoning') {
+      yield { type: `${part.type}-start`, id };
+      yield { type: `${part.type}-delta`, id, delta: part.text };
+      yield { type: `${part.type}-end`, id };
+    } else if (isToolUIPart(part)) yield* retoldCall(part);
+    else if (isDataUIPart(part)) yield { ...part };
+    else if (part.type === 'source-url' || part.type === 'source-document') yield { ...part };
+    else if (part.type === 'file') yield { type: 'file', url: part.url, mediaType: part.mediaType };
+  }
+}
+
+type ToolPart = Extract<UIMessage['parts'][number], { toolCallId: string }>;
+
+function* retoldCall(part: ToolPart): Generator<UIMessageChunk> {
+  const { toolCallId, input } = part;
+  const who = { toolCallId, ...(part.providerExecuted && { providerExecuted: true }) };
+  const dynamic = part.type === 'dynamic-tool' && { dynamic: true };
+  yield { type: 'tool-input-available', toolName: getToolName(part), input, ...who, ...dynamic };
+  if (part.state === 'output-available')
+    yield { type: 'tool-output-available', output: part.output, ...who, ...dynamic };
+  if (part.state === 'output-error') yield { type: 'tool-output-error', errorText: part.errorText, ...who, ...dynamic };
+}

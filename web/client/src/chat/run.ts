@@ -1,0 +1,109 @@
+/** Runs the calls of a response side by side, each with a time limit. */
+
+import type { UIMessageChunk } from 'ai';
+
+import { bytesOf, why } from '../json.js';
+import { bounded } from '../plugin/bounded.js';
+import type { Trace } from '../plugin/log.js';
+import type { Toolset } from '../plugin/toolset.js';
+import type { ToolCall } from '../tool/call.js';
+import type { ToolContext } from '../tool/context.js';
+import { Outbox } from './outbox.js';
+
+/** Most calls that run at once; the others wait for their turn. */
+export const MAX_AT_ONCE = 16;
+/** Largest result, in bytes of JSON. What is larger is an error that says so. */
+export const MAX_RESULT_BYTES = 1024 * 1024;
+
+/** A call that is about to run. */
+export interface CallRun {
+  readonly call: ToolCall;
+  /** What the tool would get with it. */
+  readonly context: ToolContext;
+  /** Whether this client has a tool of that name. */
+  readonly isKnown: boolean;
+  /** Runs it as it would have run: by the hook of its plugin, or its executor. */
+  run(): Promise<unknown>;
+}
+
+/** Asked about each call of this client, in place of hooks and executors. */
+export type OnToolCall = (run: CallRun) => unknown;
+
+/** How calls are run. */
+export interface Runner {
+  readonly tools: Toolset;
+  readonly over: OnToolCall | undefined;
+  /** For each call, in milliseconds. */
+  readonly limit: number;
+  readonly trace: Trace;
+}
+
+/** Runs them all, and tells progress and results as chunks of the stream. Ends early when `signal` is aborted. */
+export async function* runCalls(
+  calls: readonly ToolCall[],
+  how: Runner,
+  signal: AbortSignal,
+): AsyncGenerator<UIMessageChunk> {
+  const outbox = new Outbox();
+  const waiting = [...calls];
+  let running = 0;
+  while (!signal.aborted) {
+    const begin = waiting.splice(0, MAX_AT_ONCE - running);
+    running += begin.length;
+    for (const call of begin) void runCall(call, how, outbox, signal).then((output) => outbox.result(call.id, output));
+    if (running === 0) return;
+    await outbox.filled(signal);
+    for (const chunk of outbox.take()) {
+      if (signal.aborted) return;
+      if (chunk.type === 'tool-output-available') running -= 1;
+      yield chunk;
+    }
+  }
+}
+
+/** Runs one. Never fails: what went wrong is the result. */
+async function runCall(call: ToolCall, how: Runner, outbox: Outbox, signal: AbortSignal): Promise<unknown> {
+  const begun = performance.now();
+  const cancel = new AbortController();
+  const context: ToolContext = {
+    callId: call.id,
+    tool: call.tool,
+    signal: cancel.signal,
+    // Whoever still talks after the end is not heard.
+    progress: (...report) => cancel.signal.aborted || outbox.progress(call.id, ...report),
+  };
+  const run = () => how.tools.run(call, context);
+  const { over } = how;
+  const asked = over ? () => over({ call, context, isKnown: how.tools.has(call.tool), run }) : run;
+  let ok = false;
+  try {
+    const output = asJson(await bounded(how.limit, asked, signal, `the tool \`${call.tool}\``));
+    ok = true;
+    return output;
+  } catch (error) {
+    return { error: why(error) };
+  } finally {
+    // However it ended, the tool hears that nobody waits any more.
+    cancel.abort();
+    how.trace.call(call, ok, begun);
+  }
+}
+
+/** As it goes to the server, so that nothing else of it can be seen or changed later. */
+function asJson(output: unknown): unknown {
+  const text = jsonOf(output);
+  const bytes = bytesOf(text);
+  if (bytes > MAX_RESULT_BYTES) {
+    throw new RangeError(`the result has ${bytes} bytes; at most ${MAX_RESULT_BYTES} can be taken. Ask for less`);
+  }
+  return JSON.parse(text);
+}
+
+function jsonOf(output: unknown): string {
+  try {
+    // A function that gives nothing back has worked all the same.
+    return JSON.stringify(output) ?? 'null';
+  } catch (error) {
+    throw new TypeError(`the result is no JSON: ${why(error)}`);
+  }
+}

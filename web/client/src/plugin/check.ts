@@ -1,0 +1,62 @@
+/** What is wrong with a plugin by itself. */
+
+import { isObject } from '../json.js';
+import type { ClientToolDefinition, Tool, ToolExecutor } from '../tool/definition.js';
+import { PluginError } from './error.js';
+import type { Hooks, Plugin } from './plugin.js';
+
+const HOOKS = ['onRegister', 'beforeRequest', 'afterResponse', 'onToolCall', 'onUnregister'] as const;
+
+/** A plugin that was looked at. */
+export interface Checked {
+  readonly name: string;
+  readonly hooks: Hooks;
+  readonly tools: Tool[];
+}
+
+/** Looks at everything, since a plugin may come from a program without types. Tools themselves are looked at elsewhere. */
+export function checkPlugin(plugin: Plugin): Checked {
+  const given: unknown = plugin;
+  if (!isObject(given) || !isText(given['name'])) throw new PluginError('no-name', 'a plugin needs a name');
+  const { name, version, tools = [], executors = {}, hooks = {} } = plugin;
+  if (!isText(version)) throw new PluginError('no-version', `the plugin \`${name}\` needs a version`);
+  const bad = (what: string) => new PluginError('bad-plugin', `the plugin \`${name}\` cannot be used: ${what}`);
+  if (!Array.isArray(tools)) throw bad('`tools` is no list');
+  if (!isObject(executors)) throw bad('`executors` is no object');
+  if (!isObject(hooks)) throw bad('`hooks` is no object');
+  const mute = HOOKS.find((hook) => hooks[hook] !== undefined && typeof hooks[hook] !== 'function');
+  if (mute) throw bad(`the hook \`${mute}\` is no function`);
+  const definitions = tools as readonly ClientToolDefinition[];
+  for (const [tool, executor] of Object.entries(executors)) {
+    if (!definitions.some((definition) => definition?.name === tool)) {
+      const text = `the plugin \`${name}\` has an executor for \`${tool}\`, but no tool of that name`;
+      throw new PluginError('no-tool', text);
+    }
+    if (typeof executor !== 'function') throw bad(`the executor for \`${tool}\` is no function`);
+  }
+  return { name, hooks, tools: definitions.map((definition) => withExecutor(plugin, definition)) };
+}
+
+function withExecutor(plugin: Plugin, definition: ClientToolDefinition): Tool {
+  const tool = definition?.name;
+  const { executors = {}, hooks } = plugin;
+  if (typeof tool === 'string' && Object.hasOwn(executors, tool)) {
+    return { ...definition, execute: (args, cx) => executors[tool]?.(args, cx) };
+  }
+  if (!hooks?.onToolCall) {
+    const text = `the tool \`${tool}\` of the plugin \`${plugin.name}\` has no executor, and the plugin has no hook for calls`;
+    throw new PluginError('no-executor', text);
+  }
+  return { ...definition, execute: nobody(tool) };
+}
+
+/** What is left when the hook did not run it. */
+function nobody(tool: string): ToolExecutor {
+  return () => {
+    throw new Error(`nobody ran the tool \`${tool}\``);
+  };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== '';
+}

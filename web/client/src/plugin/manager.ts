@@ -1,0 +1,218 @@
+/** Registers plugins, keeps their order, and runs their hooks. */
+
+import type { Answer } from '../chat/answer.js';
+import { HookError } from '../chat/error.js';
+import { copyOf, isObject, why } from '../json.js';
+import { readCall } from '../tool/call.js';
+import { unwatched, type ToolContext } from '../tool/context.js';
+import type { ClientToolDefinition, Tool } from '../tool/definition.js';
+import { CLIENT_TOOL_LIMITS, type ClientToolLimits } from '../tool/rules.js';
+import { bounded } from './bounded.js';
+import { checkPlugin } from './check.js';
+import { PluginError } from './error.js';
+import { Trace, type Log } from './log.js';
+import type { Draft, Hooks, Plugin } from './plugin.js';
+import { conflict, NO_PLUGIN, Table, type Entry } from './table.js';
+import { Toolset } from './toolset.js';
+
+/** How long a hook may take, in milliseconds. */
+export const HOOK_TIMEOUT = 10_000;
+/** How long a plugin may take to get ready: it may have to connect to something. */
+export const REGISTER_TIMEOUT = 120_000;
+
+/** How a {@link PluginManager} treats its plugins. */
+export interface ManagerSettings {
+  /** How long a hook may take, `onRegister` aside, in milliseconds. */
+  hookTimeout?: number;
+  /** How long `onRegister` may take, in milliseconds. */
+  registerTimeout?: number;
+  /** The bounds for tools of clients, where the server has others than the usual ones. */
+  limits?: Partial<ClientToolLimits>;
+  /** Whether each hook and call is traced. */
+  debug?: boolean;
+  /** Where traces and warnings go; the console unless said otherwise. */
+  log?: Log;
+}
+
+interface Registered {
+  readonly name: string;
+  readonly hooks: Hooks;
+  readonly entry: Entry;
+}
+
+/** The plugins of a page or program, and the tools that belong to none. */
+export class PluginManager {
+  readonly #table: Table;
+  readonly #own: Entry;
+  readonly #hookTimeout: number;
+  readonly #registerTimeout: number;
+  /** @internal */
+  readonly trace: Trace;
+  #plugins: readonly Registered[] = [];
+
+  constructor(settings: ManagerSettings = {}) {
+    const {
+      hookTimeout = HOOK_TIMEOUT,
+      registerTimeout = REGISTER_TIMEOUT,
+      limits,
+      debug = false,
+      log = console,
+    } = settings;
+    this.#hookTimeout = hookTimeout;
+    this.#registerTimeout = registerTimeout;
+    this.trace = new Trace(debug, log);
+    this.#table = new Table({ ...CLIENT_TOOL_LIMITS, ...limits });
+    this.#own = this.#table.add(NO_PLUGIN, []);
+    this.#own.live = true;
+  }
+
+  /** Registers a tool that belongs to no plugin. */
+  registerTool(tool: Tool): this {
+    const same = this.#own.tools.find(({ name }) => name === tool?.name);
+    if (same) throw conflict(NO_PLUGIN, NO_PLUGIN, same.name);
+    this.#table.replace(this.#own, [...this.#own.tools, tool]);
+    return this;
+  }
+
+  /** Registers a plugin, all of it or nothing. Its tools are offered once `onRegister` has ended well. */
+  async use(plugin: Plugin): Promise<this> {
+    const { name, hooks, tools } = checkPlugin(plugin);
+    const entry = this.#table.add(name, tools);
+    const own = this.#table.own(entry);
+    try {
+      await this.#hook({ name, hooks, entry }, 'onRegister', () => hooks.onRegister?.(own), this.#registerTimeout);
+    } catch (error) {
+      this.#table.remove(entry);
+      throw new PluginError('refused', `the plugin \`${name}\` could not be registered: ${why(error)}`, {
+        cause: error,
+      });
+    }
+    entry.live = true;
+    this.#plugins = [...this.#plugins, { name, hooks, entry }];
+    return this;
+  }
+
+  /** Takes a plugin and its tools away. It is gone even if its hook fails, which is told all the same. */
+  async unuse(name: string): Promise<this> {
+    const plugin = this.#plugins.find((one) => one.name === name);
+    if (!plugin) throw new PluginError('unknown', `no plugin \`${name}\` is registered`);
+    const { hooks, entry } = plugin;
+    this.#plugins = this.#plugins.filter((one) => one !== plugin);
+    entry.live = false;
+    try {
+      await this.#hook(plugin, 'onUnregister', () => hooks.onUnregister?.());
+    } catch (error) {
+      const text = `the plugin \`${name}\` is not registered any more, but did not end well: ${why(error)}`;
+      throw new PluginError('left', text, { cause: error });
+    } finally {
+      // Its name stays taken until it has ended.
+      this.#table.remove(entry);
+    }
+    return this;
+  }
+
+  /** Takes all plugins away, the last one first. Gives back what went wrong; all of them are gone. */
+  async close(): Promise<PluginError[]> {
+    const failed: PluginError[] = [];
+    for (const name of this.pluginNames().reverse()) {
+      await this.unuse(name).catch((error: unknown) => failed.push(error as PluginError));
+    }
+    return failed;
+  }
+
+  /** Whether a plugin of that name is registered. */
+  hasPlugin(name: string): boolean {
+    return this.#plugins.some((plugin) => plugin.name === name);
+  }
+
+  /** The names of all plugins, in the order of registration. */
+  pluginNames(): string[] {
+    return this.#plugins.map((plugin) => plugin.name);
+  }
+
+  /** All tools, as models are told of them. */
+  clientToolDefinitions(): ClientToolDefinition[] {
+    return this.toolset().definitions();
+  }
+
+  /** Whether there is somebody who would run a tool of that name. */
+  hasExecutor(tool: string): boolean {
+    return this.toolset().has(tool);
+  }
+
+  /** The plugin that a tool belongs to; none where the program registered it itself. */
+  pluginOf(tool: string): string | undefined {
+    return this.toolset().pluginOf(tool) || undefined;
+  }
+
+  /** Runs a call: by the hook of its plugin, or its executor. Older field names are read as well. Without a time limit. */
+  async run(call: object, cx?: ToolContext): Promise<unknown> {
+    const read = readCall(call);
+    return this.toolset().run(read, cx ?? unwatched(read.id, read.tool));
+  }
+
+  /**
+   * The tools as they are now.
+   *
+   * @internal
+   */
+  toolset(): Toolset {
+    const hooksOf = (plugin: string) => this.#plugins.find(({ name }) => name === plugin)?.hooks;
+    return new Toolset(this.#table.offered().map(({ plugin, tool }) => ({ plugin, tool, hooks: hooksOf(plugin) })));
+  }
+
+  /** Lets each plugin change a request, in the order of registration. The first that fails is named. */
+  async beforeRequest(draft: Draft, signal?: AbortSignal): Promise<Draft> {
+    let now = draft;
+    for (const plugin of this.#plugins) {
+      const change = async () => {
+        const after = (await plugin.hooks.beforeRequest?.(now)) ?? now;
+        if (!isDraft(after)) throw new TypeError('it gave back something that is no draft');
+        now = { ...after, round: draft.round };
+      };
+      try {
+        await this.#hook(plugin, 'beforeRequest', change, this.#hookTimeout, signal);
+      } catch (error) {
+        if (signal?.aborted) throw error;
+        throw new HookError(plugin.name, why(error), { cause: error });
+      }
+    }
+    return now;
+  }
+
+  /** Whether anybody wants to hear of answers. */
+  hearsAnswers(): boolean {
+    return this.#plugins.some(({ hooks }) => hooks.afterResponse);
+  }
+
+  /** Tells each plugin of an answer. Those that fail are named; the others are told all the same. */
+  async afterResponse(answer: Answer, signal?: AbortSignal): Promise<{ plugin: string; why: string }[]> {
+    const failed: { plugin: string; why: string }[] = [];
+    for (const plugin of this.#plugins) {
+      // A copy for each: what one does to it is its own.
+      const tell = () => plugin.hooks.afterResponse?.(copyOf(answer));
+      try {
+        await this.#hook(plugin, 'afterResponse', tell, this.#hookTimeout, signal);
+      } catch (error) {
+        if (signal?.aborted) throw error;
+        failed.push({ plugin: plugin.name, why: why(error) });
+      }
+    }
+    return failed;
+  }
+
+  /** Runs a hook where the plugin has it. */
+  async #hook(
+    { name, hooks }: Registered,
+    hook: keyof Hooks,
+    run: () => void | PromiseLike<void>,
+    limit = this.#hookTimeout,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    if (hooks[hook]) await this.trace.hook(name, hook, bounded(limit, run, signal));
+  }
+}
+
+function isDraft(value: unknown): value is Draft {
+  return isObject(value) && ['messages', 'tools', 'categories'].every((name) => Array.isArray(value[name]));
+}

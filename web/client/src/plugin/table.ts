@@ -1,0 +1,96 @@
+/** The tools of all plugins, each name once, and within the rules of the server. */
+
+import { why } from '../json.js';
+import type { Tool } from '../tool/definition.js';
+import { checkTools, readDefinition, type ClientToolLimits } from '../tool/rules.js';
+import { PluginError } from './error.js';
+import type { OwnTools } from './plugin.js';
+
+/** The entry of tools that belong to no plugin. No plugin can have that name. */
+export const NO_PLUGIN = '';
+
+/** The place of one plugin. Another one of the same name, later, has another place. */
+export interface Entry {
+  readonly plugin: string;
+  tools: readonly Tool[];
+  /** Whether it is registered to the end; before that its tools are not offered. */
+  live: boolean;
+}
+
+/** The tools of all plugins, in the order of registration. */
+export class Table {
+  readonly #limits: ClientToolLimits;
+  #entries: Entry[] = [];
+
+  constructor(limits: ClientToolLimits) {
+    this.#limits = limits;
+  }
+
+  /** Makes room for a plugin and takes its first tools, all or none. */
+  add(plugin: string, tools: readonly Tool[]): Entry {
+    if (this.#entries.some((entry) => entry.plugin === plugin)) {
+      throw new PluginError('duplicate', `a plugin \`${plugin}\` is registered already; unuse it first`);
+    }
+    const entry: Entry = { plugin, tools: [], live: false };
+    entry.tools = this.#checked(entry, tools);
+    this.#entries.push(entry);
+    return entry;
+  }
+
+  remove(entry: Entry): void {
+    this.#entries = this.#entries.filter((other) => other !== entry);
+  }
+
+  /** Offers these instead, all or none. */
+  replace(entry: Entry, tools: readonly Tool[]): void {
+    if (!this.#entries.includes(entry)) {
+      throw new PluginError('unknown', `no plugin \`${entry.plugin}\` is registered`);
+    }
+    entry.tools = this.#checked(entry, tools);
+  }
+
+  /** All tools that are offered, each with its plugin. */
+  offered(): { plugin: string; tool: Tool }[] {
+    const live = this.#entries.filter((entry) => entry.live);
+    return live.flatMap(({ plugin, tools }) => tools.map((tool) => ({ plugin, tool })));
+  }
+
+  /** The entry as its plugin sees it. */
+  own(entry: Entry): OwnTools {
+    return {
+      get: () => [...entry.tools],
+      replace: (tools) => this.replace(entry, tools),
+    };
+  }
+
+  /** Copies of the tools, if they may stand for those that the entry has. */
+  #checked(entry: Entry, given: readonly Tool[]): Tool[] {
+    const others = this.#entries.filter((other) => other !== entry);
+    try {
+      const tools = given.map((tool) => ({ ...readDefinition(tool), execute: tool.execute }));
+      for (const other of others) {
+        const both = tools.find((tool) => other.tools.some(({ name }) => name === tool.name));
+        if (both) throw conflict(entry.plugin, other.plugin, both.name);
+      }
+      // The rules count all tools of a request together.
+      checkTools([...others.flatMap((other) => other.tools), ...tools], this.#limits);
+      const mute = tools.find((tool) => typeof tool.execute !== 'function');
+      if (mute) throw new TypeError(`clientTools.${mute.name}: \`execute\` is no function`);
+      return tools;
+    } catch (error) {
+      if (error instanceof PluginError) throw error;
+      const subject = entry.plugin === NO_PLUGIN ? 'the tool' : `the plugin \`${entry.plugin}\``;
+      throw new PluginError('bad-tool', `${subject} cannot be used: ${why(error)}`, { cause: error });
+    }
+  }
+}
+
+/** Two want the same name. */
+export function conflict(plugin: string, other: string, tool: string): PluginError {
+  if (plugin === NO_PLUGIN || other === NO_PLUGIN) {
+    const by = other === NO_PLUGIN ? 'this program' : `the plugin \`${other}\``;
+    return new PluginError('conflict', `a tool \`${tool}\` is registered already, by ${by}`);
+  }
+  const text = `the tool \`${tool}\` of the plugin \`${plugin}\` is a tool of the plugin \`${other}\` already`;
+  return new PluginError('conflict', text);
+}

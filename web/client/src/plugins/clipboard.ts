@@ -1,0 +1,84 @@
+/** Lets the model read and write the clipboard, as far as the browser and the user let the page. */
+
+import { why } from '../json.js';
+import type { Plugin } from '../plugin/plugin.js';
+import { countArgument, onlyArguments, textArgument } from './arguments.js';
+import { pageWindow } from './page.js';
+import { CHARS, CHARS_SCHEMA, excerpt } from './text.js';
+
+/** Longest text that is written, in characters. */
+const MAX_WRITTEN = 100_000;
+
+type Act = 'read' | 'write';
+/** Where the clipboard is. */
+type Place = Partial<Pick<Navigator, 'clipboard' | 'permissions'>>;
+
+/** The plugin `clipboard` with the tools `read_clipboard` and `copy_to_clipboard`. */
+export function clipboardPlugin({ navigator: given }: { navigator?: Place } = {}): Plugin {
+  const place = (): Place => given ?? pageWindow().navigator;
+  return {
+    name: 'clipboard',
+    version: '1.0.0',
+    tools: [
+      {
+        name: 'read_clipboard',
+        description: 'Reads the text in the clipboard of the user. The browser may ask the user first.',
+        parameters: { type: 'object', properties: { max_chars: CHARS_SCHEMA }, additionalProperties: false },
+      },
+      {
+        name: 'copy_to_clipboard',
+        description: 'Puts a text into the clipboard of the user, in place of what is there.',
+        parameters: {
+          type: 'object',
+          properties: { text: { type: 'string', description: 'The text.', minLength: 1, maxLength: MAX_WRITTEN } },
+          required: ['text'],
+          additionalProperties: false,
+        },
+      },
+    ],
+    executors: {
+      read_clipboard: async (args) => {
+        onlyArguments(args, ['max_chars']);
+        const most = countArgument(args, 'max_chars', CHARS);
+        return excerpt(await allowed('read', place(), (clipboard) => clipboard.readText()), most);
+      },
+      copy_to_clipboard: async (args) => {
+        onlyArguments(args, ['text']);
+        const text = textArgument(args, 'text', MAX_WRITTEN);
+        await allowed('write', place(), (clipboard) => clipboard.writeText(text));
+        return { characters: text.length };
+      },
+    },
+  };
+}
+
+/** Does it if the page may. Where the user was not asked yet, the browser asks while it is done. */
+async function allowed<T>(
+  act: Act,
+  { clipboard, permissions }: Place,
+  use: (clipboard: Clipboard) => Promise<T>,
+): Promise<T> {
+  if (typeof clipboard?.[`${act}Text`] !== 'function') {
+    throw new Error(`this page cannot ${act} the clipboard: it needs https and a browser that has one`);
+  }
+  if ((await permission(act, permissions)) === 'denied') {
+    throw new Error(`this page may not ${act} the clipboard: the user or the browser has forbidden it`);
+  }
+  try {
+    return await use(clipboard);
+  } catch (error) {
+    if ((error as DOMException).name !== 'NotAllowedError') throw error;
+    const text = `this page may not ${act} the clipboard: the user said no, or the page is not in front (${why(error)})`;
+    throw new Error(text, { cause: error });
+  }
+}
+
+async function permission(act: Act, permissions: Permissions | undefined): Promise<PermissionState> {
+  try {
+    // Not every browser knows these names, and the types know none of them.
+    const asked = { name: `clipboard-${act}` } as unknown as PermissionDescriptor;
+    return (await permissions?.query(asked))?.state ?? 'prompt';
+  } catch {
+    return 'prompt';
+  }
+}

@@ -1,0 +1,91 @@
+/** Lets the model know which page the user looks at. */
+
+import { cutText } from '../json.js';
+import type { Plugin } from '../plugin/plugin.js';
+import { countArgument, onlyArguments, type Count } from './arguments.js';
+
+const HEADINGS: Count = { most: 200, otherwise: 50 };
+const MAX_TITLE = 300;
+const MAX_URL = 2000;
+const MAX_HEADING = 200;
+
+/** What is told of a page. */
+export interface PageOptions {
+  /**
+   * Whether the URL is told with its query and fragment. They are left out unless said otherwise: both may hold what is
+   * nobody's business, as codes of a sign-in.
+   */
+  query?: boolean;
+  /** In place of the window of this program. */
+  window?: Pick<Window, 'document' | 'location'>;
+}
+
+/** The plugin `page` with the tool `get_page_info`. */
+export function pagePlugin({ query = false, window: given }: PageOptions = {}): Plugin {
+  return {
+    name: 'page',
+    version: '1.0.0',
+    tools: [
+      {
+        name: 'get_page_info',
+        description: 'Tells which page the user looks at: its title, URL, language and headings.',
+        parameters: {
+          type: 'object',
+          properties: {
+            max_headings: {
+              type: 'integer',
+              description: `Most headings, ${HEADINGS.otherwise} unless said otherwise.`,
+              minimum: 1,
+              maximum: HEADINGS.most,
+            },
+          },
+          additionalProperties: false,
+        },
+      },
+    ],
+    executors: {
+      get_page_info: (args) => {
+        onlyArguments(args, ['max_headings']);
+        const most = countArgument(args, 'max_headings', HEADINGS);
+        const { document, location } = given ?? pageWindow();
+        const headings = headingsOf(document);
+        return {
+          title: cutText(document.title, MAX_TITLE),
+          url: cutText(urlOf(location, query), MAX_URL),
+          language: cutText(document.documentElement.lang, MAX_HEADING) || null,
+          headings: headings.slice(0, most),
+          moreHeadings: Math.max(0, headings.length - most),
+        };
+      },
+    },
+  };
+}
+
+/** The window of this program, or a failure that the model can read. */
+export function pageWindow(): Window & typeof globalThis {
+  if (typeof window === 'undefined') throw new Error('there is no page here: this program runs outside a browser');
+  return window;
+}
+
+function urlOf({ href }: Location, query: boolean): string {
+  const url = new URL(href);
+  [url.username, url.password] = ['', ''];
+  if (!query) [url.search, url.hash] = ['', ''];
+  return url.href;
+}
+
+function headingsOf(document: Document): { level: number; text: string }[] {
+  const shown = [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].filter(isShown);
+  const headings = shown.map(({ tagName, textContent }) => ({
+    level: Number(tagName.slice(1)),
+    text: cutText((textContent ?? '').replace(/\s+/g, ' ').trim(), MAX_HEADING),
+  }));
+  return headings.filter(({ text }) => text !== '');
+}
+
+/** What the user cannot see is not told. */
+function isShown(element: Element): boolean {
+  if (element.closest('[hidden], [aria-hidden="true"]')) return false;
+  // Older browsers cannot say.
+  return element.checkVisibility?.({ visibilityProperty: true }) ?? true;
+}
