@@ -107,12 +107,20 @@ async fn what_was_sent_last_is_what_a_resumed_answer_goes_on_from() {
 #[tokio::test]
 async fn another_program_that_has_not_the_tool_tells_the_model_so() {
     let stage = Stage::start().await;
-    stage.script([Answer::call("mine", json!({})), Answer::text("Nobody has it.")]);
-    let (client, (mine, ran)) = (stage.builder().max_tool_rounds(1).build().unwrap(), counted("mine"));
+    let call = Answer::text("Well.").hold().and_call("mine", json!({}));
+    stage.script([call, Answer::text("Nobody has it.")]);
+    let (client, (mine, ran)) = (stage.client(), counted("mine"));
     client.register_tool(mine).unwrap();
     let mut first = client.chat(Question::from("go").resumable("c1"));
-    until(&mut first, |event| matches!(event, Event::RoundFinish { .. })).await;
-    let answer = soon(stage.client().resume("c1", first.sent()).collect()).await.unwrap();
-    assert_eq!((answer.text.as_str(), ran.load(Ordering::SeqCst)), ("Nobody has it.", 0));
+    let is_text = |event: &Event| matches!(event, Event::Text { .. });
+    until(&mut first, is_text).await;
+    let sent = first.sent();
+    drop(first);
+    let mut again = stage.client().resume("c1", sent);
+    until(&mut again, is_text).await;
+    stage.model.release(1);
+    let answer = soon(again.collect()).await.unwrap();
+    assert!(answer.text.ends_with("Nobody has it."), "{answer:?}");
+    assert_eq!(ran.load(Ordering::SeqCst), 0);
     assert_eq!(stage.results(1), [json!({ "error": "this client has no tool `mine`" }).to_string()]);
 }
