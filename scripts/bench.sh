@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the release binaries and measures the way through the server against a direct call. Arguments go to the bench:
-# `scripts/bench.sh --rounds 3 --sockets 20000`.
+# `scripts/bench.sh --rounds 3 --sockets 20000`, `scripts/bench.sh --only chat --only shortlist`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --release --locked -p toolyard-cli -p toolyard-bench

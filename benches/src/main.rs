@@ -19,7 +19,7 @@ mod sandbox;
 mod setup;
 mod wake;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 
 /// Everything is pinned to this core.
 const CORE: &str = "0";
@@ -39,8 +39,25 @@ struct Args {
     /// Idle device sockets for the memory figure.
     #[arg(long, default_value_t = 2_000)]
     sockets: usize,
+    /// Measure these only; all of them where none is named.
+    #[arg(long, value_enum)]
+    only: Vec<Topic>,
     #[command(subcommand)]
     part: Option<Part>,
+}
+
+/// What is measured, in this order.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Topic {
+    Memory,
+    Calls,
+    Lists,
+    Mcp,
+    Growth,
+    Wake,
+    Chat,
+    Shortlist,
+    Sandbox,
 }
 
 /// Parts that run as processes of their own.
@@ -73,15 +90,25 @@ async fn measure(args: &Args) {
         None => println!("nginx is not installed: its column is missing (apt-get install nginx-light)"),
     }
     println!();
-    memory::measure(&bench, args.sockets).await;
-    mcp::sessions(&bench).await;
-    calls::measure(&bench, args.rounds, args.seconds).await;
-    lists::measure(&bench, args.rounds, args.seconds).await;
-    mcp::measure(&bench, args.rounds, args.seconds).await;
-    calls::growth(&bench, args.rounds, args.seconds).await;
-    wake::measure(&bench).await;
-    chat::measure(&bench).await;
-    chat::shortlist();
-    sandbox::measure(args.rounds).await;
+    let (rounds, seconds) = (args.rounds, args.seconds);
+    for topic in Topic::value_variants() {
+        if !args.only.is_empty() && !args.only.contains(topic) {
+            continue;
+        }
+        match topic {
+            Topic::Memory => {
+                memory::measure(&bench, args.sockets).await;
+                mcp::sessions(&bench).await;
+            }
+            Topic::Calls => calls::measure(&bench, rounds, seconds).await,
+            Topic::Lists => lists::measure(&bench, rounds, seconds).await,
+            Topic::Mcp => mcp::measure(&bench, rounds, seconds).await,
+            Topic::Growth => calls::growth(&bench, rounds, seconds).await,
+            Topic::Wake => wake::measure(&bench).await,
+            Topic::Chat => chat::measure(&bench).await,
+            Topic::Shortlist => chat::shortlist(),
+            Topic::Sandbox => sandbox::measure(rounds).await,
+        }
+    }
     println!("Memory (PSS) after all of this: {:.1} MiB", memory::now(&bench));
 }

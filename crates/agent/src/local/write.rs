@@ -53,7 +53,9 @@ pub(super) enum Said {
     End { whole: bool, usage: Usage },
 }
 
-/// The end of a rule: what else the grammar allows, nothing may come.
+/// Marks with which a model begins a turn of somebody else.
+const TURNS: [&[u8]; 3] = [b"<|im_start|>", b"<|start_header_id|>", b"<start_of_turn>"];
+/// Why there is no next token.
 const DEAD: &str = "the grammar allows nothing";
 
 impl Engine<'_> {
@@ -68,20 +70,22 @@ impl Engine<'_> {
             Prompt::Turns(turns) => self.conversation(turns)?,
         };
         let input = tokens.len();
-        // An answer of at least one token; as long as wished where there is room.
-        let read = self.read(&tokens, 1, &|| sink.is_closed())?;
-        let most = (wish.max_tokens as usize).min(self.room() - input);
+        // As long as wished where there is room, and at least one token.
+        let most = (wish.max_tokens as usize).min(self.room().saturating_sub(input)).max(1);
+        let read = self.read(&tokens, most, &|| sink.is_closed())?;
         let mut pen = Pen::new(self, wish)?;
         let mut letters = Letters::default();
         let mut whole = false;
         for _ in 0..most {
             let token = pen.pick(self)?;
             let vocab = self.model.vocab();
-            if vocab.is_eog(token) || vocab.is_control(token) {
+            // Marks are written out: some models begin a call with one.
+            let piece = vocab.token_to_piece(token, true, None);
+            if vocab.is_eog(token) || (vocab.is_control(token) && TURNS.contains(&&piece[..])) {
                 whole = true;
                 break;
             }
-            let text = letters.push(&vocab.token_to_piece(token, false, None));
+            let text = letters.push(&piece);
             if !text.is_empty() && sink.blocking_send(Ok(Said::Text(text))).is_err() {
                 break;
             }

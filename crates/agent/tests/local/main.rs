@@ -1,6 +1,10 @@
 //! A real model in this process: the same questions as to a server, and what only a file can get wrong.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where something is not as it should be")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails where something is not as it should be"
+)]
 
 #[path = "../asking/mod.rs"]
 mod asking;
