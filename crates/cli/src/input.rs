@@ -29,6 +29,8 @@ pub(crate) fn confirm(question: &str) -> Result<(), CliError> {
     let mut stderr = io::stderr().lock();
     write!(stderr, "{question} [y/N] ")?;
     stderr.flush()?;
+    // Whoever is stopped while nobody answers must still be able to say so.
+    drop(stderr);
     let mut answer = String::new();
     io::stdin().lock().take(MAX_ANSWER_BYTES).read_line(&mut answer)?;
     let sure = matches!(answer.trim().to_lowercase().as_str(), "y" | "yes");

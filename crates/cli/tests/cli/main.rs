@@ -4,11 +4,13 @@
 mod app;
 mod apps;
 mod chat;
+mod chat_plugins;
 mod chat_stream;
 mod doctor;
 mod eval;
 mod fixture;
 mod glasses;
+mod guides;
 mod import;
 mod keys;
 mod local_model;

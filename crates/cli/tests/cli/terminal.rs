@@ -18,7 +18,7 @@ const CTRL_C: &str = "\u{3}";
 const CTRL_D: &str = "\u{4}";
 
 /// A terminal with a chat of Ada's in it. `script` of util-linux makes it: what comes in is typed, what goes out is shown.
-struct Terminal {
+pub(crate) struct Terminal {
     child: Child,
     keys: ChildStdin,
     screen: ChildStdout,
@@ -28,7 +28,12 @@ struct Terminal {
 
 impl Terminal {
     fn open(yard: &Yard) -> Self {
-        let chat = format!("exec {} chat --user {ADA}", env!("CARGO_BIN_EXE_toolyard"));
+        Self::with(yard, &format!("--user {ADA}"))
+    }
+
+    /// A chat with these flags.
+    pub(crate) fn with(yard: &Yard, flags: &str) -> Self {
+        let chat = format!("exec {} chat {flags}", env!("CARGO_BIN_EXE_toolyard"));
         let mut command = Command::new("script");
         command.args(["--quiet", "--flush", "--return", "--command", &chat, "/dev/null"]);
         command.env_clear().env("PATH", "/usr/bin:/bin").env("NO_COLOR", "1").env("TOOLYARD_URL", &yard.url);
@@ -39,13 +44,13 @@ impl Terminal {
         Self { child, keys, screen, shown: String::new() }
     }
 
-    async fn types(&mut self, keys: &str) {
+    pub(crate) async fn types(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).await.unwrap();
         self.keys.flush().await.unwrap();
     }
 
     /// Waits until these words are shown, after those that were waited for before.
-    async fn shows(&mut self, words: &str) {
+    pub(crate) async fn shows(&mut self, words: &str) {
         let mut piece = [0; 1024];
         loop {
             if let Some(at) = self.shown.find(words) {
@@ -59,7 +64,7 @@ impl Terminal {
     }
 
     /// Waits for the end, and gives the exit code.
-    async fn ends(mut self) -> i32 {
+    pub(crate) async fn ends(mut self) -> i32 {
         let mut rest = Vec::new();
         soon(self.screen.read_to_end(&mut rest)).await.unwrap();
         soon(self.child.wait()).await.unwrap().code().unwrap()

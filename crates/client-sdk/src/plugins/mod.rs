@@ -6,6 +6,7 @@
 //! | `fetch` | a page of the web as text | `toolbox` |
 //! | `sqlite` | look into a SQLite database, which cannot be changed | `sqlite` |
 //! | `mcp` | the tools of MCP servers, by command or by URL | `mcp` |
+//! | its own id | a signed plugin in JavaScript, in a sandbox | `js` |
 //!
 //! The modules also give their tools without a plugin around them (`tools`), for a client that registers single tools.
 
@@ -15,11 +16,15 @@ mod boxed;
 pub mod fetch;
 #[cfg(feature = "toolbox")]
 pub mod files;
+#[cfg(feature = "js")]
+pub mod js;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
+#[cfg(feature = "js")]
+pub use self::js::js;
 #[cfg(feature = "mcp")]
 pub use self::mcp::mcp;
 #[cfg(feature = "sqlite")]
@@ -28,7 +33,7 @@ pub use self::sqlite::sqlite;
 pub use self::{fetch::fetch, files::files};
 
 /// What the plugins of this crate say their version is.
-#[cfg(any(feature = "mcp", feature = "sqlite", feature = "toolbox"))]
+#[cfg(any(feature = "js", feature = "mcp", feature = "sqlite", feature = "toolbox"))]
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The guide, so that its examples are compiled.

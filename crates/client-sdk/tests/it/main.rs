@@ -3,6 +3,7 @@
 
 #![cfg(test)]
 
+mod guide;
 mod hooks;
 mod leaving;
 mod limits;

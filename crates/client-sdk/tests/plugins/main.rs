@@ -5,6 +5,7 @@
 mod bridge;
 mod fetch;
 mod files;
+mod js;
 mod process;
 mod servers;
 mod sqlite;

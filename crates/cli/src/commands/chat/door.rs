@@ -1,6 +1,6 @@
 //! Where answers come from: a server somewhere, or the same doors inside this process.
 
-use std::{fmt::Display, sync::Arc};
+use std::{fmt::Display, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -23,8 +23,12 @@ use crate::{
 
 /// What the server in this process is called in messages.
 const HERE: &str = "this process";
-/// The terminal has no tools of its own, so nothing can be run between two requests: there is one.
-const ROUNDS: u32 = 1;
+/// Without tools of its own the terminal can run nothing between two requests: there is one.
+pub(super) const ROUNDS_WITHOUT_TOOLS: u32 = 1;
+/// With tools, the most requests of one answer. The server counts, too.
+pub(super) const ROUNDS_WITH_TOOLS: u32 = 20;
+/// For one call of such a tool. Somebody sits there and can end it; plugins in the sandbox have a shorter limit of their own.
+const TOOL_TIME: Duration = Duration::from_secs(300);
 
 /// Where answers come from.
 pub(super) struct Door {
@@ -46,7 +50,7 @@ struct Local {
 
 impl Door {
     /// To the server that was named.
-    pub(super) fn remote(cx: &Context) -> Result<Self, CliError> {
+    pub(super) fn remote(cx: &Context, rounds: u32) -> Result<Self, CliError> {
         let server = cx.server().to_owned();
         let mut chat = toolyard_client_sdk::Client::builder(&server);
         if let Some(token) = cx.token() {
@@ -56,14 +60,14 @@ impl Door {
             chat = chat.user(user.as_str());
         }
         let way = Way::Remote { client: Box::new(cx.client()?), server };
-        Ok(Self { chat: built(chat)?, way })
+        Ok(Self { chat: built(chat, rounds)?, way })
     }
 
     /// To everything in this process.
-    pub(super) fn local(platform: Embedded, user: UserId) -> Result<Self, CliError> {
+    pub(super) fn local(platform: Embedded, user: UserId, rounds: u32) -> Result<Self, CliError> {
         let local = Arc::new(Local { platform, user });
         let chat = toolyard_client_sdk::Client::over(local.clone());
-        Ok(Self { chat: built(chat)?, way: Way::Local(local) })
+        Ok(Self { chat: built(chat, rounds)?, way: Way::Local(local) })
     }
 
     /// Reads something else.
@@ -113,6 +117,9 @@ impl Door {
     /// Leaves nothing behind.
     pub(super) async fn close(self) {
         let Self { chat, way } = self;
+        for failed in chat.close().await {
+            tracing::warn!(%failed, "a plugin did not end well");
+        }
         // It holds the way as well.
         drop(chat);
         if let Way::Local(local) = way
@@ -134,8 +141,8 @@ impl Door {
     }
 }
 
-fn built(chat: ClientBuilder) -> Result<toolyard_client_sdk::Client, CliError> {
-    chat.max_tool_rounds(ROUNDS).build().map_err(|error| match error {
+fn built(chat: ClientBuilder, rounds: u32) -> Result<toolyard_client_sdk::Client, CliError> {
+    chat.max_tool_rounds(rounds).tool_timeout(TOOL_TIME).build().map_err(|error| match error {
         ClientError::Server { server, error } => CliError::BadServer { server, error },
         error @ ClientError::Header { .. } => CliError::usage(error.to_string(), "check --token and --user"),
     })

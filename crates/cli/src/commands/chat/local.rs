@@ -59,7 +59,7 @@ impl LocalArgs {
     }
 
     /// Starts everything.
-    pub(super) async fn start(&self, cx: &Context) -> Result<(Door, Kept), CliError> {
+    pub(super) async fn start(&self, cx: &Context, rounds: u32) -> Result<(Door, Kept), CliError> {
         let mut config = self.config.load(Vec::new())?;
         self.add_files(&mut config);
         quiet(&mut config);
@@ -76,7 +76,7 @@ impl LocalArgs {
         let platform = Embedded::start(config, world).await.map_err(CliError::Start)?;
         platform.first_lists(FIRST_LISTS).await;
         let kept = Kept { _folder: folder, _log: log };
-        Ok((Door::local(platform, user)?, kept))
+        Ok((Door::local(platform, user, rounds)?, kept))
     }
 
     /// The folder stands beside those of the configuration, and takes the place of one with its name.

@@ -1,9 +1,12 @@
 //! `toolyard chat`: talk to a model that has the user's tools, in the terminal. The conversation is kept here, in memory,
 //! and sent whole with each question.
 
+mod believed;
+mod bridge;
 mod door;
 mod local;
 mod orders;
+mod plugins;
 mod screen;
 mod style;
 mod talk;
@@ -18,8 +21,9 @@ use tokio::io::{AsyncReadExt as _, BufReader};
 use toolyard_server::models::ModelOverview;
 
 use self::{
-    door::Door,
+    door::{Door, ROUNDS_WITH_TOOLS, ROUNDS_WITHOUT_TOOLS},
     local::LocalArgs,
+    plugins::PluginArgs,
     screen::Screen,
     style::Style,
     talk::Talk,
@@ -51,12 +55,16 @@ Type a line and press Enter. Lines with a slash do something else:
   /quit            end, as Ctrl-D does
 Ctrl-C ends an answer; at an empty prompt, twice in a row, it ends the chat.
 Words of the answer go to stdout, everything else to stderr. With --json each event of the answer is one line on stdout.
+Plugins and MCP servers run on this machine, wherever the server is, and end with the chat.
 
 Examples:
   toolyard chat --user ada@example.com
   toolyard chat --server https://tools.example.com --token \"$TOKEN\" --model openai/gpt-5-mini
   toolyard chat --local --files ~/notes
   toolyard chat --local --message 'What is 17 % of 2340?'
+  toolyard chat --local --plugin time.json --keys ada.key.pub
+  toolyard chat --user ada@example.com --plugin ./draft.json --allow-unsigned ./draft.json
+  toolyard chat --local --mcp ~/.cursor/mcp.json
   git diff | toolyard chat --local --system 'Write a commit message.' --message -";
 
 #[derive(Debug, Args)]
@@ -71,6 +79,8 @@ pub(crate) struct ChatArgs {
     /// How the model shall behave
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
+    #[command(flatten)]
+    plugins: PluginArgs,
     #[command(flatten)]
     local: LocalArgs,
 }
@@ -88,17 +98,31 @@ struct Chat {
 pub(crate) async fn run(cx: &Context, args: ChatArgs) -> Result<Verdict, CliError> {
     args.local.check()?;
     let mut signals = Signals::new().map_err(CliError::Runtime)?;
+    let plugins = tokio::select! {
+        ready = args.plugins.ready(cx.output) => ready?,
+        _ = signals.which() => return Err(CliError::Stopped),
+    };
     let message = match args.message.as_deref() {
         Some("-") => Some(piped().await?),
         message => message.map(str::to_owned),
     };
+    let rounds = if plugins.is_empty() { ROUNDS_WITHOUT_TOOLS } else { ROUNDS_WITH_TOOLS };
     let (door, _kept) = match args.local.local {
-        false => (Door::remote(cx)?, None),
+        false => (Door::remote(cx, rounds)?, None),
         true => tokio::select! {
-            started = args.local.start(cx) => started.map(|(door, kept)| (door, Some(kept)))?,
+            started = args.local.start(cx, rounds) => started.map(|(door, kept)| (door, Some(kept)))?,
             _ = signals.which() => return Err(CliError::Stopped),
         },
     };
+    let used = tokio::select! {
+        used = plugins.register(&door.chat, cx.output) => used,
+        _ = signals.which() => Err(CliError::Stopped),
+    };
+    if let Err(error) = used {
+        plugins.end().await;
+        door.close().await;
+        return Err(error);
+    }
     let mut chat = Chat {
         door,
         talk: Talk::new(args.model, args.system),
@@ -233,10 +257,12 @@ impl Chat {
             Ended::Through => {}
             Ended::Stopped(_) => self.output.note("[stopped]"),
             Ended::Waiting(tools) => {
+                let is_ours = tools.iter().all(|tool| self.door.chat.plugins().has_executor(tool));
                 let tools = tools.join(", ");
-                self.output.note(&format!(
-                    "[the answer waits for {tools}, which only a client with that tool can run; this terminal has none]"
-                ));
+                self.output.note(&match is_ours {
+                    true => format!("[{tools} did not run: one answer has at most {ROUNDS_WITH_TOOLS} requests; say something to go on]"),
+                    false => format!("[the answer waits for {tools}, which only a client with that tool can run; this terminal has none]"),
+                });
             }
         }
         Ok(ended)

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use toolyard_protocol::raw::to_raw;
 use toolyard_server::models::ModelOverview;
 
 use super::{Chat, typed::Order};
@@ -56,8 +57,15 @@ impl Chat {
         Ok(())
     }
 
-    /// In dev mode a user without a device has no session until somebody chats or asks for models in their name.
+    /// Those of the server, then those of this terminal.
     async fn tools(&self) -> Result<Tools, CliError> {
+        let mut listed = self.tools_of_server().await?;
+        listed.tools.extend(self.door.chat.client_tool_definitions().iter().map(to_raw));
+        Ok(listed)
+    }
+
+    /// In dev mode a user without a device has no session until somebody chats or asks for models in their name.
+    async fn tools_of_server(&self) -> Result<Tools, CliError> {
         match self.door.get("api/tools").await {
             Err(CliError::Refused(refused)) if refused.is_no_session() => {
                 let _: serde_json::Value = self.door.get("v1/models").await?;

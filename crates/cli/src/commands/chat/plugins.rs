@@ -1,0 +1,229 @@
+//! `--plugin` and `--mcp`: tools that run in this process, or as its children, and end with it.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use clap::Args;
+use toolyard_client_sdk::{
+    Client, Hooks as _, Plugin, PluginError,
+    plugins::{
+        js::{Host, JsHost, JsOptions, JsPlugin, JsPluginError, JsTrust, StoragePlace, in_words},
+        mcp::Bridge,
+    },
+};
+use toolyard_net::{ClientSettings, Guard, HttpClient};
+use toolyard_protocol::{
+    Problem,
+    plugin::{MAX_MANIFEST_BYTES, Manifest},
+};
+use toolyard_server::World;
+use toolyard_trust::{AllowList, Allowed, Status, hash};
+
+use super::{believed::Believed, bridge};
+use crate::{error::CliError, input, output::Output, text};
+
+/// Tools of this terminal.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Tools of this terminal")]
+pub(super) struct PluginArgs {
+    /// A packed plugin whose tools the model may call; may be given again
+    #[arg(long, value_name = "FILE")]
+    plugin: Vec<PathBuf>,
+    /// Let this plugin run although nobody signed it; as --plugin has it, or by its id
+    #[arg(long, value_name = "FILE|ID", requires = "plugin")]
+    allow_unsigned: Vec<String>,
+    /// A public key to believe, or a key list that --root signed; may be given again
+    #[arg(long, value_name = "FILE", requires = "plugin")]
+    keys: Vec<PathBuf>,
+    /// The public root key that signs the lists
+    #[arg(long, value_name = "FILE", requires = "plugin")]
+    root: Option<PathBuf>,
+    /// A revocation list that --root signed
+    #[arg(long, value_name = "FILE", requires = "root")]
+    revocations: Option<PathBuf>,
+    /// A folder in which plugins keep their data; without it they forget it with the end of the chat
+    #[arg(long, value_name = "DIR", requires = "plugin")]
+    plugin_data: Option<PathBuf>,
+    /// Agree to what plugins ask for; without it somebody at a terminal is asked
+    #[arg(long, requires = "plugin")]
+    yes: bool,
+    /// The MCP servers of a client's file, as most clients keep it
+    #[arg(long, value_name = "FILE")]
+    mcp: Option<PathBuf>,
+}
+
+/// Tools that are ready to be registered.
+pub(super) struct Plugins {
+    loaded: Vec<(JsPlugin, PathBuf)>,
+    host: JsHost,
+    bridge: Option<(Bridge, PathBuf)>,
+}
+
+impl PluginArgs {
+    /// Reads and judges all of them, says what they are, and asks where somebody has to agree.
+    pub(super) async fn ready(&self, output: Output) -> Result<Plugins, CliError> {
+        let world = World::default();
+        let loaded = self.load(&world)?;
+        for (plugin, _) in &loaded {
+            output.note(&told(plugin));
+        }
+        for (plugin, _) in loaded.iter().filter(|(plugin, _)| !self.yes && !plugin.permissions().is_empty()) {
+            agreed(plugin).await?;
+        }
+        let bridge = match &self.mcp {
+            Some(file) => Some((bridge::open(file, output)?, file.clone())),
+            None => None,
+        };
+        Ok(Plugins { loaded, host: self.host(world), bridge })
+    }
+
+    fn load(&self, world: &World) -> Result<Vec<(JsPlugin, PathBuf)>, CliError> {
+        let now = world.clock.now();
+        let believed = Believed::read(&self.keys, self.root.as_deref(), self.revocations.as_deref(), now)?;
+        let mut named = vec![false; self.allow_unsigned.len()];
+        let mut loaded = Vec::new();
+        for file in &self.plugin {
+            let text = input::file(file, MAX_MANIFEST_BYTES)?;
+            let manifest = Manifest::read(text.as_bytes()).map_err(|error| bad(file, error.problems))?;
+            let mut trust = JsTrust {
+                keys: believed.keys(&manifest),
+                revocations: believed.revocations().clone(),
+                ..JsTrust::nobody(now)
+            };
+            for (at, name) in self.allow_unsigned.iter().enumerate() {
+                if self.is_meant(name, file, &manifest) {
+                    named[at] = true;
+                    trust.allowed = exactly(&manifest).map_err(|problem| bad(file, vec![problem]))?;
+                }
+            }
+            let plugin = JsPlugin::load(text.as_bytes(), &trust).map_err(|error| refused(file, error))?;
+            loaded.push((plugin, file.clone()));
+        }
+        match self.allow_unsigned.iter().zip(named).find(|(_, named)| !named) {
+            Some((name, _)) => Err(CliError::usage(
+                format!("--allow-unsigned {name}: no --plugin has that file or id"),
+                "write it as --plugin has it",
+            )),
+            None => Ok(loaded),
+        }
+    }
+
+    /// Whether a word of --allow-unsigned means this plugin. A file that was named is meant before an id: anybody can give a
+    /// plugin the id `time.json`.
+    fn is_meant(&self, word: &str, file: &Path, manifest: &Manifest) -> bool {
+        match self.plugin.iter().any(|file| file == Path::new(word)) {
+            true => file == Path::new(word),
+            false => manifest.id.as_str() == word,
+        }
+    }
+
+    fn host(&self, world: World) -> JsHost {
+        let World { clock, ids, .. } = world;
+        let guard = Guard::strict();
+        let outside = Host {
+            client: HttpClient::new(guard.clone(), ClientSettings::default()),
+            guard,
+            clock: Arc::new(move || clock.now().as_millisecond()),
+            random: Arc::new(move |bytes: &mut [u8]| ids.fill(bytes)),
+        };
+        let storage = match &self.plugin_data {
+            Some(folder) => StoragePlace::Folder(folder.clone()),
+            None => StoragePlace::Memory,
+        };
+        JsHost::new(outside, JsOptions { storage, ..JsOptions::default() })
+    }
+}
+
+impl Plugins {
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.loaded.is_empty() && self.bridge.is_none()
+    }
+
+    /// Registers all of them.
+    pub(super) async fn register(&self, client: &Client, output: Output) -> Result<(), CliError> {
+        for (plugin, file) in &self.loaded {
+            // What it asks for was agreed to before.
+            let ready = plugin.plugin(&self.host, plugin.permissions());
+            used(client, ready.map_err(|error| refused(file, error))?, file).await?;
+        }
+        if let Some((bridge, file)) = &self.bridge {
+            let registered = used(client, bridge.plugin(), file).await;
+            bridge::tell(bridge, output);
+            registered?;
+        }
+        Ok(())
+    }
+
+    /// Ends what a registration that did not come to its end may have started.
+    pub(super) async fn end(&self) {
+        if let Some((bridge, _)) = &self.bridge {
+            bridge.on_unregister().await;
+        }
+    }
+}
+
+async fn used(client: &Client, plugin: Plugin, file: &Path) -> Result<(), CliError> {
+    let words = |error: PluginError| bad(file, vec![Problem::new("", error.to_string())]);
+    client.use_plugin(plugin).await.map(drop).map_err(words)
+}
+
+/// This content, with what it asks for, and nothing else under that id.
+fn exactly(manifest: &Manifest) -> Result<AllowList, Problem> {
+    let content_hash = Some(hash(manifest)?);
+    let (id, permissions) = (manifest.id.clone(), manifest.permissions.clone());
+    Ok(AllowList(vec![Allowed { id, content_hash, permissions }]))
+}
+
+fn bad(file: &Path, problems: Vec<Problem>) -> CliError {
+    CliError::Problems { what: file.display().to_string(), problems }
+}
+
+fn refused(file: &Path, error: JsPluginError) -> CliError {
+    match &error {
+        JsPluginError::Refused { verdict, .. } if verdict.status == Status::Unsigned => {
+            let named = file.display().to_string();
+            CliError::usage(
+                format!("{named}: nobody has signed this plugin"),
+                format!(
+                    "if you wrote it or read it, add `--allow-unsigned {}`",
+                    text::command_line([named.as_str()])
+                ),
+            )
+        }
+        _ => bad(file, vec![Problem::new("", error.to_string())]),
+    }
+}
+
+/// Who vouches for it, what it offers, and what it may do.
+fn told(plugin: &JsPlugin) -> String {
+    let (manifest, verdict) = (plugin.manifest(), plugin.verdict());
+    let vouched = match &verdict.status {
+        Status::Unsigned => "UNSIGNED: nobody vouches for it, and it runs because you allowed it",
+        _ => verdict.reason.as_str(),
+    };
+    let mut lines =
+        vec![format!("plugin {} {} ({}): {vouched}", manifest.name, manifest.version, manifest.id)];
+    let tools: Vec<&str> = manifest.tools.iter().map(|tool| tool.name.as_str()).collect();
+    lines.push(format!("  offers {}", tools.join(", ")));
+    lines.extend(in_words(plugin.permissions()).iter().map(|line| format!("  {line}")));
+    let misses = plugin.misses(plugin.permissions());
+    if !misses.is_empty() {
+        let misses = misses.join(", ");
+        lines.push(format!(
+            "  does not get what its code seems to need: {misses}; it has to ask for it and be signed"
+        ));
+    }
+    lines.iter().map(|line| text::line(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// Asks whoever sits there. On a thread of its own, so that a signal still ends the program.
+async fn agreed(plugin: &JsPlugin) -> Result<(), CliError> {
+    let name = &plugin.manifest().name;
+    let may = in_words(plugin.permissions()).join(", ");
+    let question = text::line(&format!("May the plugin {name} do this: {may}?"));
+    let asking = tokio::task::spawn_blocking(move || input::confirm(&question));
+    asking.await.map_err(|error| CliError::Runtime(std::io::Error::other(error)))?
+}

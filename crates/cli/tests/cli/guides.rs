@@ -1,0 +1,117 @@
+//! The pages of the guide: their commands are run as they stand there, in order, and what they show is what comes.
+//!
+//! A block `sh` is run. A block `text` after it is what it shows, in order: each line is found in one line of the output, with
+//! `…` for whatever stands there. Blocks `console` do not end by themselves or need a compiler; they are run in other tests.
+
+use std::path::Path;
+
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::process::Command;
+use toolyard_testkit::model::{Answer, ScriptedModel};
+
+use crate::{
+    chat::config,
+    fixture::{Ran, ended, toolyard},
+};
+
+const FIRST_TOOL: &str = include_str!("../../../../docs/guide/first-client-tool.md");
+const WRITE: &str = include_str!("../../../../docs/guide/write-a-plugin.md");
+const SIGN: &str = include_str!("../../../../docs/guide/sign-and-publish.md");
+
+/// The blocks of a page: language and text.
+fn blocks(page: &str) -> Vec<(&str, &str)> {
+    let fenced = page.split("```").skip(1).step_by(2);
+    fenced.map(|block| block.split_once('\n').expect("a language, then lines")).collect()
+}
+
+/// A folder whose configuration names the model.
+fn folder(model: &ScriptedModel) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("toolyard.toml"), config(model, "native")).unwrap();
+    folder
+}
+
+/// Runs lines as a shell does that stops at the first one that fails.
+async fn shell(folder: &Path, lines: &str) -> Ran {
+    let program = Path::new(env!("CARGO_BIN_EXE_toolyard"));
+    let mut command = Command::new("/bin/sh");
+    command.args(["-e", "-c", &format!("exec 2>&1\n{lines}")]).env_clear().current_dir(folder);
+    command.env("PATH", format!("{}:/usr/bin:/bin", program.parent().unwrap().display()));
+    command.kill_on_drop(true).stdin(std::process::Stdio::null());
+    ended(command).await
+}
+
+/// Whether the pieces of a line stand in another in order.
+fn fits(line: &str, shown: &str) -> bool {
+    let mut rest = line;
+    shown.split('…').map(str::trim).all(|piece| match rest.find(piece) {
+        Some(at) => {
+            rest = &rest[at + piece.len()..];
+            true
+        }
+        None => false,
+    })
+}
+
+/// Runs a page.
+async fn follow(page: &str, folder: &Path) {
+    let mut output = String::new();
+    for (language, block) in blocks(page) {
+        match language {
+            "sh" => {
+                let ran = shell(folder, block).await;
+                assert_eq!(ran.code, 0, "{block}\n{}", ran.out);
+                output = ran.out;
+            }
+            "text" => {
+                let mut lines = output.lines();
+                for shown in block.lines() {
+                    assert!(lines.any(|line| fits(line, shown)), "`{shown}` is not in\n{output}");
+                }
+            }
+            other => panic!("a block of {other} is neither run nor shown"),
+        }
+    }
+}
+
+/// What a model does with the greeter.
+fn greets(model: &ScriptedModel) {
+    model.answers([Answer::call("hello", json!({ "name": "Ada" })), Answer::text("Done.")]);
+}
+
+#[tokio::test]
+async fn write_a_plugin() {
+    let model = ScriptedModel::start().await;
+    let folder = folder(&model);
+    (0..3).for_each(|_| greets(&model));
+    follow(WRITE, folder.path()).await;
+    assert_eq!(model.seen().len(), 6, "all three chats were had");
+}
+
+#[tokio::test]
+async fn sign_and_publish() {
+    let model = ScriptedModel::start().await;
+    let folder = folder(&model);
+    for line in [&["plugin", "new", "hello"][..], &["plugin", "pack", "hello", "-o", "hello.json"]] {
+        ended(toolyard(folder.path(), line)).await.good();
+    }
+    greets(&model);
+    follow(SIGN, folder.path()).await;
+    assert_eq!(model.seen().len(), 2, "what may not run is not offered");
+}
+
+#[test]
+fn what_is_not_run_here_is_run_elsewhere() {
+    // The server by every test of this binary, the program by the tests of the client SDK.
+    let commands: Vec<_> =
+        blocks(FIRST_TOOL).into_iter().filter(|(language, _)| *language != "rust").collect();
+    let program = "cargo run -p toolyard-client-sdk --example first_client_tool -- http://127.0.0.1:8787 ada@example.com\n";
+    assert_eq!(commands, [("console", "toolyard serve\n"), ("console", program)]);
+}
+
+#[test]
+fn shown_lines_fit_as_a_whole() {
+    assert!(fits("made the key 5f (Ada)", "made the key … (Ada)") && fits("  a b c", "a … c"));
+    assert!(!fits("made the key", "made a key") && !fits("a c b", "a … b … c") && !fits("", "x"));
+}

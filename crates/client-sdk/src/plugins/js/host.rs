@@ -1,0 +1,93 @@
+//! What all plugins of a program share: the sandbox, what they keep, and which of them are switched off.
+
+use std::{
+    collections::BTreeSet,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use toolyard_protocol::plugin::{ContentHash, MAX_CODE_BYTES};
+use toolyard_sandbox::{Host, Limits, Quota, Sandbox, Storage};
+
+use super::storage::{Shelves, StoragePlace};
+
+/// How long a call may take, unless said otherwise. Below the client's own limit for tools
+/// ([`TOOL_TIMEOUT`](crate::client::TOOL_TIMEOUT)): whoever is cut off first does not learn that the code got stuck.
+const CALL_TIME: Duration = Duration::from_secs(25);
+
+/// How plugins run.
+#[derive(Debug, Clone)]
+pub struct JsOptions {
+    /// What one call may use, and how many there may be at once. `time` should stay below the client's `tool_timeout`.
+    pub limits: Limits,
+    /// Where plugins keep their data.
+    pub storage: StoragePlace,
+    /// How much each of them may keep, whatever it asks for.
+    pub quota: Quota,
+}
+
+impl Default for JsOptions {
+    /// Data is forgotten when the program ends.
+    fn default() -> Self {
+        // Whatever a manifest may have is run.
+        let limits = Limits { time: CALL_TIME, source_bytes: MAX_CODE_BYTES, ..Limits::default() };
+        Self { limits, storage: StoragePlace::Memory, quota: Quota::default() }
+    }
+}
+
+/// Where plugins run. One for the whole program; cheap to clone.
+#[derive(Clone)]
+pub struct JsHost(Arc<Inner>);
+
+struct Inner {
+    sandbox: Sandbox,
+    shelves: Shelves,
+    quota: Quota,
+    /// What got stuck. As many as there are plugins, at most.
+    stuck: Mutex<BTreeSet<ContentHash>>,
+}
+
+impl JsHost {
+    /// Starts nothing yet.
+    pub fn new(world: Host, options: JsOptions) -> Self {
+        let JsOptions { limits, storage, quota } = options;
+        Self(Arc::new(Inner {
+            sandbox: Sandbox::new(limits, world),
+            shelves: Shelves::new(storage, quota),
+            quota,
+            stuck: Mutex::default(),
+        }))
+    }
+
+    pub(super) fn sandbox(&self) -> &Sandbox {
+        &self.0.sandbox
+    }
+
+    pub(super) fn quota(&self) -> Quota {
+        self.0.quota
+    }
+
+    pub(super) fn storage(&self, name: &str, quota: Quota) -> Arc<dyn Storage> {
+        self.0.shelves.open(name, quota)
+    }
+
+    fn stuck(&self) -> MutexGuard<'_, BTreeSet<ContentHash>> {
+        self.0.stuck.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on this content is not run any more.
+    pub(super) fn switch_off(&self, hash: &ContentHash) {
+        self.stuck().insert(hash.clone());
+    }
+
+    pub(super) fn is_stuck(&self, hash: &ContentHash) -> bool {
+        self.stuck().contains(hash)
+    }
+}
+
+impl fmt::Debug for JsHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JsHost").field("limits", self.0.sandbox.limits()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,256 @@
+//! What plugins keep between calls: in memory, or each in a file of one folder. Bounded, whatever they ask for.
+//!
+//! A file is replaced whole, so that nobody finds half of it. Two programs that use one folder at the same time do not lose
+//! files, but the later one of two changes wins.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use serde_json::value::RawValue;
+use toolyard_sandbox::{Quota, Storage, StorageError};
+
+use crate::TRACE_TARGET;
+
+/// A byte of a key can become six in JSON: `\u0000`.
+const WIDEST_BYTE: usize = 6;
+/// Quotes, colon and comma of an entry, generously.
+const ENTRY_BYTES: usize = 16;
+
+/// Where plugins keep their data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoragePlace {
+    /// Forgotten when the program ends.
+    Memory,
+    /// In a file of this folder for each plugin and signer. It is made when something is first kept.
+    Folder(PathBuf),
+}
+
+type Entries = BTreeMap<String, Box<RawValue>>;
+
+/// The data of all plugins.
+pub(super) struct Shelves {
+    place: StoragePlace,
+    /// Largest file that is read.
+    most: usize,
+    /// Those that were opened: two plugins of one name share one, so that neither loses what the other wrote.
+    open: Mutex<BTreeMap<String, Arc<Mutex<Shelf>>>>,
+}
+
+impl Shelves {
+    pub(super) fn new(place: StoragePlace, quota: Quota) -> Self {
+        let most =
+            quota.bytes.saturating_mul(WIDEST_BYTE).saturating_add(quota.keys.saturating_mul(ENTRY_BYTES));
+        Self { place, most, open: Mutex::default() }
+    }
+
+    /// The data under a name, which is one of a file, too.
+    pub(super) fn open(&self, name: &str, quota: Quota) -> Arc<dyn Storage> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let shelf = open.entry(name.to_owned()).or_insert_with(|| {
+            Arc::new(Mutex::new(match &self.place {
+                StoragePlace::Memory => Shelf::Memory(Entries::new()),
+                StoragePlace::Folder(folder) => {
+                    Shelf::File { path: folder.join(format!("{name}.json")), most: self.most }
+                }
+            }))
+        });
+        Arc::new(Kept { shelf: shelf.clone(), quota })
+    }
+}
+
+/// The data of one plugin.
+enum Shelf {
+    Memory(Entries),
+    File { path: PathBuf, most: usize },
+}
+
+impl Shelf {
+    fn read(&self) -> io::Result<Entries> {
+        match self {
+            Self::Memory(entries) => Ok(entries.clone()),
+            Self::File { path, most } => read(path, *most),
+        }
+    }
+
+    fn write(&mut self, new: Entries) -> io::Result<()> {
+        match self {
+            Self::Memory(entries) => *entries = new,
+            Self::File { path, .. } => write(path, &new)?,
+        }
+        Ok(())
+    }
+}
+
+fn read(path: &Path, most: usize) -> io::Result<Entries> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Entries::new()),
+        file => file?,
+    };
+    let mut bytes = Vec::new();
+    file.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > most {
+        return Err(io::Error::other(format!("it is larger than {most} bytes")));
+    }
+    Ok(serde_json::from_slice(&bytes)?)
+}
+
+fn write(path: &Path, entries: &Entries) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    // A file of its owner alone.
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(&serde_json::to_vec(entries)?)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// The data of a plugin, with what it may keep.
+struct Kept {
+    shelf: Arc<Mutex<Shelf>>,
+    quota: Quota,
+}
+
+impl Kept {
+    /// Works on the data where waiting for a disk holds nobody up.
+    async fn with<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Shelf) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, StorageError> {
+        let shelf = self.shelf.clone();
+        let working = move || work(&mut shelf.lock().unwrap_or_else(PoisonError::into_inner));
+        let done = tokio::task::spawn_blocking(working).await.map_err(io::Error::other);
+        done.and_then(|done| done).map_err(|error| {
+            // The plugin must not learn paths; whoever runs it may.
+            tracing::warn!(target: TRACE_TARGET, %error, "the storage of a plugin cannot be used");
+            StorageError::Unavailable
+        })
+    }
+}
+
+/// Whether one more entry fits. What it replaces does not count.
+fn fits(entries: &Entries, key: &str, value: &str, quota: Quota) -> Result<(), StorageError> {
+    let others = || entries.iter().filter(|(other, _)| *other != key);
+    if others().count() >= quota.keys {
+        return Err(StorageError::Full { limit: format!("{} keys", quota.keys) });
+    }
+    let stored: usize = others().map(|(key, value)| key.len() + value.get().len()).sum();
+    if stored + key.len() + value.len() > quota.bytes {
+        return Err(StorageError::Full { limit: format!("{} bytes", quota.bytes) });
+    }
+    Ok(())
+}
+
+#[async_trait]
+impl Storage for Kept {
+    async fn get(&self, key: &str) -> Result<Option<String>, StorageError> {
+        let key = key.to_owned();
+        self.with(move |shelf| Ok(shelf.read()?.get(&key).map(|value| value.get().to_owned()))).await
+    }
+
+    async fn set(&self, key: &str, value: &str) -> Result<(), StorageError> {
+        let (key, value, quota) = (key.to_owned(), value.to_owned(), self.quota);
+        self.with(move |shelf| {
+            let mut entries = shelf.read()?;
+            if let Err(full) = fits(&entries, &key, &value, quota) {
+                return Ok(Err(full));
+            }
+            entries.insert(key, RawValue::from_string(value)?);
+            shelf.write(entries).map(Ok)
+        })
+        .await?
+    }
+
+    async fn delete(&self, key: &str) -> Result<bool, StorageError> {
+        let key = key.to_owned();
+        self.with(move |shelf| {
+            let mut entries = shelf.read()?;
+            let was_there = entries.remove(&key).is_some();
+            if was_there {
+                shelf.write(entries)?;
+            }
+            Ok(was_there)
+        })
+        .await
+    }
+
+    async fn keys(&self) -> Result<Vec<String>, StorageError> {
+        self.with(|shelf| Ok(shelf.read()?.into_keys().collect())).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: Quota = Quota { keys: 2, bytes: 10 };
+
+    fn places() -> (tempfile::TempDir, [StoragePlace; 2]) {
+        let folder = tempfile::tempdir().unwrap();
+        let place = StoragePlace::Folder(folder.path().join("data"));
+        (folder, [StoragePlace::Memory, place])
+    }
+
+    #[tokio::test]
+    async fn the_quota_holds_in_either_place_and_replacing_counts_once() {
+        let (_folder, places) = places();
+        for place in places {
+            let storage = Shelves::new(place, SMALL).open("a.b", SMALL);
+            storage.set("a", "1234").await.unwrap();
+            storage.set("a", "123456789").await.unwrap();
+            let full = storage.set("b", "1").await.unwrap_err();
+            assert_eq!(full, StorageError::Full { limit: "10 bytes".to_owned() });
+            storage.set("a", "1").await.unwrap();
+            storage.set("b", "1").await.unwrap();
+            let full = storage.set("c", "1").await.unwrap_err();
+            assert_eq!(full, StorageError::Full { limit: "2 keys".to_owned() });
+            assert!(storage.delete("a").await.unwrap() && !storage.delete("a").await.unwrap());
+            assert_eq!(storage.keys().await.unwrap(), ["b"]);
+            assert_eq!(
+                (storage.get("a").await.unwrap(), storage.get("b").await.unwrap()),
+                (None, Some("1".to_owned()))
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_folder_keeps_what_a_program_wrote_for_its_owner_alone() {
+        let (folder, [_, place]) = places();
+        let open = |name: &str| Shelves::new(place.clone(), Quota::default()).open(name, Quota::default());
+        open("a.k").set("list", r#"[1,{"a":"ü"}]"#).await.unwrap();
+        assert_eq!(open("a.k").get("list").await.unwrap().unwrap(), r#"[1,{"a":"ü"}]"#);
+        assert_eq!(open("a.other").keys().await.unwrap(), Vec::<String>::new());
+        let files: Vec<_> = std::fs::read_dir(folder.path().join("data")).unwrap().collect();
+        assert_eq!(files.len(), 1, "nothing is left beside it: {files:?}");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = std::fs::metadata(folder.path().join("data/a.k.json")).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_too_large_or_no_json_is_not_read() {
+        let (folder, [_, place]) = places();
+        let most = SMALL.bytes * WIDEST_BYTE + SMALL.keys * ENTRY_BYTES;
+        std::fs::create_dir(folder.path().join("data")).unwrap();
+        for (text, expected) in [
+            (format!("{{}}{}", " ".repeat(most - 2)), Ok(None)),
+            (format!("{{}}{}", " ".repeat(most - 1)), Err(StorageError::Unavailable)),
+            ("{".to_owned(), Err(StorageError::Unavailable)),
+        ] {
+            std::fs::write(folder.path().join("data/a.json"), text).unwrap();
+            assert_eq!(Shelves::new(place.clone(), SMALL).open("a", SMALL).get("x").await, expected);
+        }
+        // The widest keys still fit into what is read.
+        let storage = Shelves::new(place, SMALL).open("w", SMALL);
+        storage.set("\u{1}\u{1}\u{1}\u{1}\u{1}\u{1}\u{1}\u{1}\u{1}", "1").await.unwrap();
+        assert_eq!(storage.keys().await.unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,36 @@
+//! The program of the guide: what the page shows is what is compiled, and it does what the page says.
+
+use serde_json::json;
+use toolyard_testkit::model::Answer;
+
+use crate::stage::{Stage, soon};
+
+#[expect(dead_code, reason = "its `main` takes the words of a command line")]
+#[path = "../../examples/first_client_tool.rs"]
+mod first_client_tool;
+
+const PAGE: &str = include_str!("../../../../docs/guide/first-client-tool.md");
+const PROGRAM: &str = include_str!("../../examples/first_client_tool.rs");
+
+#[test]
+fn the_page_shows_the_program() {
+    let shown: Vec<&str> =
+        PAGE.split("```rust\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    let [shown] = shown[..] else { panic!("one program") };
+    // The page tells in words what the head of the file tells.
+    let (_, program) = PROGRAM.split_once("\n\n").unwrap();
+    assert_eq!(shown, program);
+}
+
+#[tokio::test]
+async fn the_program_answers_by_its_tool() {
+    let stage = Stage::start().await;
+    stage.script([Answer::call("stock", json!({ "item": "milk" })), Answer::text("Three are left.")]);
+    let client = first_client_tool::shopkeeper(&stage.url, "ada").unwrap();
+    let answer = soon(first_client_tool::ask(&client, "How much milk is left?")).await.unwrap();
+    assert_eq!(answer, "Three are left.");
+    assert_eq!(stage.results(1), [r#"{"item":"milk","left":3}"#]);
+    stage.script([Answer::call("stock", json!({ "item": "tea" })), Answer::text("No tea.")]);
+    soon(first_client_tool::ask(&client, "And tea?")).await.unwrap();
+    assert_eq!(stage.results(3), [r#"{"error":"there is no shelf for tea"}"#]);
+}
