@@ -26,6 +26,7 @@ mod mcp;
 pub mod models;
 pub mod openapi;
 mod parts;
+mod plugins;
 mod rest;
 pub mod routes;
 pub mod secrets;
@@ -35,6 +36,7 @@ pub mod telemetry;
 mod ws;
 
 pub use lifecycle::Lifecycle;
+pub use plugins::PluginDesk;
 pub use serve::{Server, World};
 pub use state::{AppState, Shared, Stores};
 /// Which tools a model gets to see: for programs that measure how well they are chosen.

@@ -67,7 +67,7 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator, error: &Value) -> Val
         Access::Known | Access::Acting | Access::Owner | Access::Mcp => {
             json!([{ "token": [] }, { "appKey": [] }])
         }
-        Access::User | Access::Builder | Access::Operator => json!([{ "token": [] }]),
+        Access::User | Access::Builder | Access::Curator | Access::Operator => json!([{ "token": [] }]),
     };
     operation["security"] = security;
     if route.deprecated {

@@ -27,6 +27,8 @@ pub enum Access {
     Builder,
     /// The app's developer, an operator, or the app itself.
     Owner,
+    /// A curator or operator.
+    Curator,
     /// The operator.
     Operator,
     /// An app with its key.
@@ -138,6 +140,7 @@ pub fn table() -> Vec<Route> {
     routes.extend(rest::legacy::routes());
     routes.extend(rest::upstreams::routes());
     routes.extend(rest::oauth::routes());
+    routes.extend(rest::plugins::routes());
     routes.extend(rest::models::routes());
     routes.extend(rest::health::routes());
     routes.extend(mcp::routes());

@@ -33,7 +33,7 @@ use crate::{
     listen,
     mcp::McpDoor,
     models::ModelBook,
-    openapi, parts, routes,
+    openapi, parts, plugins, routes,
     secrets::{self, RootKeyError},
     state::{AppState, Shared, Stores},
     telemetry::{self, CallMetrics, TraceError, Traces},
@@ -182,7 +182,16 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         environment: world.environment.clone(),
     };
     let builtin = builtin::parts(&config.builtin, around)?;
+    let around = plugins::Around {
+        store: &store,
+        signals: &signals,
+        http: &http,
+        guard: &guard,
+        lifecycle: &lifecycle,
+    };
+    let plugins = plugins::desk(&config, &world, around).await?;
     let catalog_ports = CatalogPorts {
+        plugins: plugins.source.clone().map(|source| source as _),
         builtin: builtin.as_ref().and_then(BuiltinParts::catalog),
         apps: store.clone(),
         definitions: store.clone(),
@@ -222,6 +231,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
     let mut sources: Vec<(SourceKind, Arc<dyn ToolSource>)> =
         vec![(SourceKind::App, Arc::new(source)), (SourceKind::Upstream, upstreams.clone())];
     sources.extend(builtin.map(|parts| (SourceKind::Builtin, Arc::new(BuiltinSource::new(parts)) as _)));
+    sources.extend(plugins.source.clone().map(|source| (SourceKind::Plugin, source as _)));
     let limiter = Arc::new(LocalLimiter::new(parts::rates(&config.rates)?));
     let executor = Executor::new(ExecutorParts {
         sources,
@@ -244,6 +254,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         catalog,
         executor,
         upstreams,
+        plugins,
         sessions,
         signals,
         limiter,
@@ -307,6 +318,8 @@ fn stores(store: Arc<SqliteStore>) -> Stores {
         definitions: store.clone(),
         installs: store.clone(),
         upstreams: store.clone(),
+        plugins: store.clone(),
+        published: store.clone(),
         settings: store.clone(),
         data: store.clone(),
         calls: store.clone(),
@@ -331,6 +344,12 @@ fn housekeeping(state: &AppState) {
             state.kept.forget_late(state.clock.now());
             state.upstreams.tidy(|user| state.mcp.changes.is_heard(user));
             state.metrics.run_upkeep();
+            if let Some(source) = &state.plugins.source {
+                source.tidy();
+            }
+            if let Err(error) = state.plugins.refresh(&*state.clock, &*state.signals).await {
+                tracing::error!(%error, "a list of plugins was not taken; the one before stays in force");
+            }
         })
     });
     every(Duration::from_secs(3_600), |state| {

@@ -9,7 +9,8 @@ use toolyard_core::{
     kept::KeptResults,
     policy::LocalLimiter,
     ports::{
-        AppData, Apps, CallLog, Clock, Definitions, Ids, Installs, Secrets, Settings, Signals, Upstreams,
+        AppData, Apps, CallLog, Clock, Definitions, Ids, InstalledPlugins, Installs, PublishedPlugins,
+        Secrets, Settings, Signals, Upstreams,
     },
 };
 use toolyard_net::Guard;
@@ -24,6 +25,7 @@ use crate::{
     lifecycle::Lifecycle,
     mcp::McpDoor,
     models::ModelBook,
+    plugins::PluginDesk,
     telemetry::CallMetrics,
 };
 
@@ -37,6 +39,10 @@ pub struct Stores {
     pub installs: Arc<dyn Installs>,
     /// MCP servers in the world.
     pub upstreams: Arc<dyn Upstreams>,
+    /// Users' plugins.
+    pub plugins: Arc<dyn InstalledPlugins>,
+    /// The catalogue of plugins.
+    pub published: Arc<dyn PublishedPlugins>,
     /// What users switched off.
     pub settings: Arc<dyn Settings>,
     /// What apps keep for users.
@@ -64,6 +70,8 @@ pub struct Shared {
     pub executor: Arc<Executor>,
     /// MCP servers in the world, live.
     pub upstreams: Arc<UpstreamSource>,
+    /// Plugins: whom to believe, and what runs them.
+    pub plugins: PluginDesk,
     /// Who is live.
     pub sessions: Sessions,
     /// The news that something changed.

@@ -3,8 +3,10 @@
 pub mod app;
 pub mod builtin;
 mod links;
+pub mod plugin;
 pub mod upstream;
 
 pub use app::AppSource;
 pub use builtin::BuiltinSource;
+pub use plugin::PluginSource;
 pub use upstream::UpstreamSource;

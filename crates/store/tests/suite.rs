@@ -25,8 +25,11 @@ suite!(
     installs_and_grants,
     keys_bind_one_call,
     keys_expire,
+    plugin_data_is_bounded_and_goes_with_the_plugin,
+    plugins_are_each_users_own,
     prompts_and_resources_are_part_of_a_version,
     runs_devices_and_switches,
+    the_catalogue_of_plugins_keeps_versions,
     upstreams_are_packages_and_keep_their_last_offer,
     usage_is_counted,
 );

@@ -42,7 +42,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Verdict, CliError> {
         Command::Upstreams(command) => upstreams::run(&cx, command).await,
         Command::Chat(args) => chat::run(&cx, *args).await,
         Command::Models(args) => models::run(&cx, args).await,
-        Command::Plugin(command) => plugin::run(&cx, command),
+        Command::Plugin(command) => plugin::run(&cx, command).await,
         Command::Keys(command) => keys::run(&cx, command),
         Command::Mcp(args) => mcp::run(&cx, *args).await,
         Command::Migrate(args) => migrate::run(&cx, args).await,

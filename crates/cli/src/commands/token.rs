@@ -40,6 +40,8 @@ enum RoleName {
     User,
     /// Register apps, and use tools
     Developer,
+    /// Sign plugins and call them back, and what developers may
+    Curator,
     /// Run the platform
     Operator,
 }
@@ -74,6 +76,7 @@ pub(crate) fn run(cx: &Context, args: &TokenArgs) -> Result<Verdict, CliError> {
     let role = match args.role {
         RoleName::User => Role::User,
         RoleName::Developer => Role::Developer,
+        RoleName::Curator => Role::Curator,
         RoleName::Operator => Role::Operator,
     };
     let now = World::default().clock.now();

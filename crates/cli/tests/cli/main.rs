@@ -19,6 +19,7 @@ mod migrate;
 mod models;
 mod offline;
 mod plugin;
+mod plugin_install;
 mod serve;
 mod terminal;
 mod tools;

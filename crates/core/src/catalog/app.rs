@@ -1,5 +1,5 @@
-//! A package with everything it brings, loaded once per revision: an app with its tools, or an upstream with what it
-//! offered last.
+//! A package with everything it brings, loaded once per revision: an app with its tools, an upstream with what it
+//! offered last, or a plugin of one user's.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -20,11 +20,12 @@ use super::{
     tool::{AppHead, Gauge, Tool},
 };
 use crate::{
-    ports::{AppRecord, StoredOffer, StoredSet},
+    ports::{AppRecord, Origin, StoredOffer, StoredSet, UserPlugin},
     schema::Schema,
 };
 
-/// Which entry: most are the same for all users; an upstream that knows who asks has one for each.
+/// Which entry: most are the same for all users; an upstream that knows who asks has one for each, and
+/// a plugin is one user's.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct EntryKey {
     pub(crate) package: PackageName,
@@ -125,6 +126,32 @@ impl AppEntry {
         entry.fill(ListKind::Prompts, &offer.prompts, refused);
         entry.fill(ListKind::Resources, &offer.resources, refused);
         entry.fill(ListKind::Templates, &offer.templates, refused);
+        entry
+    }
+
+    /// A plugin of one user's.
+    pub(crate) fn plugin(plugin: UserPlugin, revision: u64, gauge: Arc<Gauge>, user: UserId) -> Self {
+        let record = AppRecord {
+            owner: user.as_str().to_owned(),
+            package: plugin.package,
+            details: plugin.details,
+            origin: Origin::Plugin(plugin.hash),
+            assistant: false,
+            tools_version: 1,
+            tool_count: plugin.tools.len() as u64,
+            created_at: plugin.at,
+            updated_at: plugin.at,
+        };
+        let head = AppHead { record, revision, gauge, has_resources: false };
+        let mut entry = Self::empty(Arc::new(head), Some(user));
+        for (index, raw) in plugin.tools.iter().enumerate() {
+            match ToolDefinition::read(raw, "tool") {
+                Ok(definition) => entry.tools.push(Arc::new(Tool::new(&entry.head, definition))),
+                Err(problems) => {
+                    entry.lose(shown_name(raw, index, ListKind::Tools), in_words(&problems));
+                }
+            }
+        }
         entry
     }
 

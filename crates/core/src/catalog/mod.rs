@@ -5,6 +5,7 @@
 //! - each user has a slot with a generation, which every change of that user's view raises;
 //! - one epoch for all apps, which every change of an app raises; a view of an older epoch looks whether its own apps
 //!   changed, and is kept where they did not;
+//! - a plugin is a user's own, so it hangs on that user's generation alone;
 //! - one number for everybody, which is raised when what all users have without installing it changes.
 //!
 //! Generation and epoch are read before loading, so a change during the load makes the result stale, never unnoticed.
@@ -16,9 +17,12 @@ mod pages;
 mod tool;
 mod view;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use arc_swap::ArcSwapOption;
@@ -27,7 +31,7 @@ use jiff::Timestamp;
 use serde_json::value::RawValue;
 use tokio::time::{Duration, Instant};
 use toolyard_protocol::{
-    PackageName, UserId,
+    PackageName, ToolName, UserId,
     app::AppDetails,
     device,
     items::Items,
@@ -47,8 +51,8 @@ pub use self::{
     view::{CatalogView, Listing, Scope},
 };
 use crate::ports::{
-    AppRecord, Apps, Change, Definitions, Install, Installs, Offers, Origin, Presence, Settings, Signals,
-    SourceKind, StoreError, StoredSet, Upstreams,
+    AppRecord, Apps, Change, Definitions, Install, Installs, Offers, Origin, Plugins, Presence, Settings,
+    Signals, SourceKind, StoreError, StoredSet, Upstreams, UserPlugin,
 };
 
 /// A view that nobody asked for in this time is dropped.
@@ -70,6 +74,8 @@ pub struct CatalogPorts {
     pub upstreams: Arc<dyn Upstreams>,
     /// What they offered last.
     pub offers: Arc<dyn Offers>,
+    /// The plugins of users, where the operator allows them.
+    pub plugins: Option<Arc<dyn Plugins>>,
     /// What everybody has without installing anything.
     pub builtin: Option<Builtin>,
 }
@@ -126,6 +132,8 @@ struct UserSlot {
     /// One build at a time; whoever waited finds it done.
     building: tokio::sync::Mutex<()>,
     gauge: Arc<Gauge>,
+    /// Calls under way to each of the user's plugins; outlives the view, which is made anew often.
+    plugin_gauges: std::sync::Mutex<HashMap<PackageName, Arc<Gauge>>>,
     cached: ArcSwapOption<CachedView>,
 }
 
@@ -262,6 +270,8 @@ impl Catalog {
                 }
                 Ok(AppEntry::upstream(record, revision, gauge, key.user.clone(), stored))
             }
+            // No store of packages has them: they come with the view of their user.
+            SourceKind::Plugin => Ok(AppEntry::app(record, revision, gauge, None)),
         }
     }
 
@@ -318,6 +328,7 @@ impl Catalog {
             generation: AtomicU64::new(0),
             building: tokio::sync::Mutex::new(()),
             gauge: Arc::default(),
+            plugin_gauges: std::sync::Mutex::default(),
             cached: ArcSwapOption::empty(),
         };
         self.users.entry(user.clone()).or_insert_with(|| Arc::new(new())).clone()
@@ -333,8 +344,10 @@ impl Catalog {
         }
         let epoch = self.epoch.load(Ordering::Acquire);
         if cached.epoch.load(Ordering::Acquire) != epoch {
-            let current =
-                |app: &Arc<AppEntry>| self.apps.get(&app.key).is_some_and(|now| Arc::ptr_eq(&now, app));
+            let current = |app: &Arc<AppEntry>| {
+                app.head.record.plugin().is_some()
+                    || self.apps.get(&app.key).is_some_and(|now| Arc::ptr_eq(&now, app))
+            };
             if !cached.view.apps.iter().all(current) {
                 return None;
             }
@@ -381,7 +394,43 @@ impl Catalog {
                 view.show_items(&app);
             }
         }
+        // Last, so that a plugin never takes an alias from anything else.
+        if let Some(plugins) = &self.ports.plugins {
+            self.add_plugins(plugins.of(user).await?, slot, &off, &mut view);
+        }
         Ok(view.build())
+    }
+
+    fn add_plugins(
+        &self,
+        plugins: Vec<UserPlugin>,
+        slot: &UserSlot,
+        off: &[ToolName],
+        view: &mut ViewBuilder,
+    ) {
+        let mut gauges = slot.plugin_gauges.lock().unwrap_or_else(PoisonError::into_inner);
+        gauges.retain(|package, gauge| {
+            gauge.now() > 0 || plugins.iter().any(|plugin| plugin.package == *package)
+        });
+        for plugin in plugins {
+            let gauge = gauges.entry(plugin.package.clone()).or_default().clone();
+            let revision = self.revision.fetch_add(1, Ordering::Relaxed) + 1;
+            let hidden = plugin.hidden.clone();
+            let app = Arc::new(AppEntry::plugin(plugin, revision, gauge, view.user().clone()));
+            view.depends_on(&app, hidden.is_none());
+            for tool in &app.tools {
+                match &hidden {
+                    Some(reason) => view.hide(&tool.name, reason),
+                    None if off.contains(&tool.name) => view.hide(&tool.name, "switched off by the user"),
+                    None => view.show(tool),
+                }
+            }
+            for lost in &app.set_aside {
+                if let Ok(name) = format!("{}:{}", app.head.package(), lost.name).parse() {
+                    view.hide(&name, lost.reason.clone());
+                }
+            }
+        }
     }
 }
 

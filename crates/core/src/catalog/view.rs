@@ -105,6 +105,11 @@ impl ViewBuilder {
         })
     }
 
+    /// Whose view it is.
+    pub(crate) fn user(&self) -> &UserId {
+        &self.0.user
+    }
+
     /// The view depends on this app, shown or not.
     pub(crate) fn depends_on(&mut self, app: &Arc<AppEntry>, shown: bool) {
         self.0.apps.push(app.clone());

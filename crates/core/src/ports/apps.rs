@@ -5,7 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::{Map, Value, value::RawValue};
-use toolyard_protocol::{PackageName, ToolName, UserId, app::AppDetails, device::Capabilities, items::Items};
+use toolyard_protocol::{
+    PackageName, ToolName, UserId, app::AppDetails, device::Capabilities, items::Items, plugin::ContentHash,
+};
 
 use super::{SourceKind, StoreError, UpstreamRecord};
 
@@ -41,6 +43,8 @@ pub enum Origin {
     Upstream(Box<UpstreamRecord>),
     /// This program itself.
     Builtin,
+    /// A plugin of one user's.
+    Plugin(ContentHash),
 }
 
 /// How an app and the platform know each other.
@@ -57,15 +61,23 @@ impl AppRecord {
     pub fn keys(&self) -> Option<&AppKeys> {
         match &self.origin {
             Origin::App(keys) => Some(keys),
-            Origin::Upstream(_) | Origin::Builtin => None,
+            Origin::Upstream(_) | Origin::Builtin | Origin::Plugin(_) => None,
         }
     }
 
     /// What is known of it, where it is an upstream.
     pub fn upstream(&self) -> Option<&UpstreamRecord> {
         match &self.origin {
-            Origin::App(_) | Origin::Builtin => None,
+            Origin::App(_) | Origin::Builtin | Origin::Plugin(_) => None,
             Origin::Upstream(upstream) => Some(upstream),
+        }
+    }
+
+    /// Which content of a plugin this is, where it is one.
+    pub fn plugin(&self) -> Option<&ContentHash> {
+        match &self.origin {
+            Origin::App(_) | Origin::Upstream(_) | Origin::Builtin => None,
+            Origin::Plugin(hash) => Some(hash),
         }
     }
 
@@ -75,6 +87,7 @@ impl AppRecord {
             Origin::App(_) => SourceKind::App,
             Origin::Upstream(_) => SourceKind::Upstream,
             Origin::Builtin => SourceKind::Builtin,
+            Origin::Plugin(_) => SourceKind::Plugin,
         }
     }
 }

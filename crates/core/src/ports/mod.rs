@@ -4,6 +4,7 @@
 mod apps;
 mod ledger;
 mod live;
+mod plugins;
 mod source;
 mod upstreams;
 mod world;
@@ -16,6 +17,10 @@ pub use ledger::{
     CallFilter, CallLog, CallRecord, Claim, KeyClaim, KeyEnd, Ledger, StoredOutcome, UsageFilter, digest_of,
 };
 pub use live::{Change, Listener, Presence, Ready, Runs, SessionView, Signals, StoredRun, Waker};
+pub use plugins::{
+    InstalledPlugin, InstalledPlugins, PluginData, PluginLists, Plugins, PublishedPlugin, PublishedPlugins,
+    Room, Switch, UserPlugin,
+};
 pub(crate) use source::Sources;
 pub use source::{
     CallerAbilities, Notice, NoticeSink, Passed, PassedMethod, PassedReply, Question, SourceKind, ToolSearch,

@@ -29,11 +29,13 @@ pub enum SourceKind {
     Upstream,
     /// This program itself.
     Builtin,
+    /// A plugin of the user's, in the sandbox.
+    Plugin,
 }
 
 impl SourceKind {
     /// Every kind.
-    pub const ALL: [Self; 3] = [Self::App, Self::Upstream, Self::Builtin];
+    pub const ALL: [Self; 4] = [Self::App, Self::Upstream, Self::Builtin, Self::Plugin];
 
     /// As the ledger writes it.
     pub const fn as_str(self) -> &'static str {
@@ -41,6 +43,7 @@ impl SourceKind {
             Self::App => "app",
             Self::Upstream => "upstream",
             Self::Builtin => "builtin",
+            Self::Plugin => "plugin",
         }
     }
 }

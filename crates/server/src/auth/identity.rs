@@ -1,7 +1,8 @@
 //! From the headers of a request to who is asking, and for whom.
 //!
-//! Handlers take one of four extractors and ask nobody else: [`ActingFor`] (a user with a session), [`ForUser`] (a user,
-//! session or not), [`Builder`] (whoever may register and change apps), [`Anybody`] (somebody we know).
+//! Handlers take one of five extractors and ask nobody else: [`ActingFor`] (a user with a session), [`ForUser`] (a user,
+//! session or not), [`Builder`] (whoever may register and change apps), [`Curator`] (whoever may sign plugins),
+//! [`Anybody`] (somebody we know).
 
 use std::sync::Arc;
 
@@ -102,6 +103,9 @@ impl ActingFor {
     }
 }
 
+/// Whoever may sign plugins and call them back.
+pub(crate) struct Curator(pub(crate) Identity);
+
 /// Whoever may register and change apps: a developer their own, an operator all, an app itself.
 pub(crate) struct Builder(pub(crate) Identity);
 
@@ -122,7 +126,7 @@ impl Identity {
     pub(crate) fn may_change(&self, owner: &str, package: &PackageName) -> bool {
         match self {
             Self::Person { role: Role::Operator, .. } => true,
-            Self::Person { role: Role::Developer, name, .. } => name == owner,
+            Self::Person { role: Role::Developer | Role::Curator, name, .. } => name == owner,
             Self::Person { role: Role::User, .. } => false,
             Self::App(app) => app.head.package() == package,
         }
@@ -248,6 +252,17 @@ impl FromRequestParts<AppState> for Builder {
                 Err(Failure::from(Refusal::Forbidden("this needs a developer's or operator's token")).into())
             }
             who => Ok(Self(who)),
+        }
+    }
+}
+
+impl FromRequestParts<AppState> for Curator {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
+        match identify(state, &parts.headers).await? {
+            who @ Identity::Person { role: Role::Curator | Role::Operator, .. } => Ok(Self(who)),
+            _ => Err(Failure::from(Refusal::Forbidden("this needs a curator's or operator's token")).into()),
         }
     }
 }

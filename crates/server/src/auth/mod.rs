@@ -2,7 +2,7 @@
 //!
 //! | who | credential |
 //! | --- | --- |
-//! | user, developer, operator | `Authorization: Bearer` + a token of this server, or of the configured issuer |
+//! | user, developer, curator, operator | `Authorization: Bearer` + a token of this server, or of the configured issuer |
 //! | app | `Authorization: Bearer package:key`; names a user in `X-User-Id` |
 //! | anybody, in dev mode on loopback | `X-User-Id` alone; nobody named is the operator |
 
@@ -11,7 +11,7 @@ mod oidc;
 mod tokens;
 
 pub(crate) use self::identity::{
-    ActingFor, Anybody, Builder, ForUser, USER_HEADER, acting, acting_over_mcp, by_credential,
+    ActingFor, Anybody, Builder, Curator, ForUser, USER_HEADER, acting, acting_over_mcp, by_credential,
 };
 pub use self::{
     identity::{Identity, Proof, Refusal},

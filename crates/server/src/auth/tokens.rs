@@ -22,6 +22,8 @@ pub enum Role {
     User,
     /// Registers apps.
     Developer,
+    /// Signs plugins and calls them back.
+    Curator,
     /// Runs the platform.
     Operator,
 }

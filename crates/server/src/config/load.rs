@@ -11,6 +11,9 @@ const PREFIX: &str = "TOOLYARD_";
 /// The file that is read where none is named, if it is there.
 const DEFAULT_FILE: &str = "toolyard.toml";
 
+/// A setting that nobody should turn by accident, or by a line in a container's description.
+const NOT_BY_ENVIRONMENT: (&str, &str) = ("plugins", "allow_unsigned");
+
 /// Where the configuration comes from.
 #[derive(Debug, Default)]
 pub struct Sources {
@@ -62,7 +65,11 @@ pub fn load(sources: Sources) -> Result<Config, ConfigError> {
         let Some((section, key)) = name.strip_prefix(PREFIX).and_then(|name| name.split_once("__")) else {
             continue;
         };
-        set(&mut table, &section.to_lowercase(), &key.to_lowercase(), &value)?;
+        let (section, key) = (section.to_lowercase(), key.to_lowercase());
+        if (section.as_str(), key.as_str()) == NOT_BY_ENVIRONMENT {
+            return Err(wrong("plugins.allow_unsigned", "this is said in the file only, plugin by plugin"));
+        }
+        set(&mut table, &section, &key, &value)?;
     }
     for (section, key, value) in sources.flags {
         set(&mut table, section, key, &value)?;
@@ -134,6 +141,19 @@ fn check(config: &Config) -> Result<(), ConfigError> {
             return Err(wrong(&format!("{path}.{}", problem.path), problem.message.clone()));
         }
     }
+    let plugins = &config.plugins;
+    for (path, value) in [
+        ("plugins.per_user", plugins.per_user),
+        ("plugins.catalogue", plugins.catalogue),
+        ("plugins.runs", plugins.runs),
+        ("plugins.runs_per_user", plugins.runs_per_user),
+    ] {
+        at_least(path, value as u64, 1)?;
+    }
+    at_least("plugins.manifest_bytes", plugins.manifest_bytes as u64, 1_024)?;
+    at_least("plugins.memory_bytes", plugins.memory_bytes as u64, 1024 * 1024)?;
+    at_least("plugins.time_ms", plugins.time_ms, 1)?;
+    at_least("plugins.compute_ms", plugins.compute_ms, 1)?;
     at_least("ledger.batch_size", config.ledger.batch_size as u64, 1)?;
     at_least("ledger.keep_days", config.ledger.keep_days.into(), 1)?;
     let rates = &config.rates;
@@ -205,6 +225,7 @@ mod tests {
         assert!(error(&[("TOOLYARD_CALLS__TIMEOUTS", "1")]).contains("timeouts"));
         assert!(error(&[("TOOLYARD_RATES__USER_BURST", "0")]).contains("rates.user_burst"));
         assert!(error(&[("TOOLYARD_CALLS__TIMEOUT_MS", "999999")]).contains("max_timeout_ms"));
+        assert!(error(&[("TOOLYARD_PLUGINS__RUNS", "0")]).contains("plugins.runs"));
     }
 
     #[test]
@@ -218,6 +239,12 @@ mod tests {
             (config.store.path.to_str().unwrap(), config.server.hosts[0].as_str()),
             ("/tmp/x.db", "a.example")
         );
+    }
+
+    #[test]
+    fn unsigned_plugins_are_never_allowed_by_the_environment() {
+        let error = with(&[("TOOLYARD_PLUGINS__ALLOW_UNSIGNED", "[]")], &[]).unwrap_err().to_string();
+        assert!(error.contains("plugins.allow_unsigned") && error.contains("file only"), "{error}");
     }
 
     #[test]

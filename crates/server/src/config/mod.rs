@@ -5,6 +5,7 @@
 
 mod chat;
 mod load;
+mod plugins;
 mod sections;
 
 pub(crate) use chat::CallingSchema;
@@ -13,6 +14,7 @@ pub use chat::{
     SearchProvider,
 };
 pub use load::{ConfigError, Sources, load};
+pub use plugins::{AllowUnsigned, PluginsConfig};
 pub use sections::{
     AuthConfig, AuthMode, CallsConfig, LedgerConfig, LogConfig, LogFormat, McpConfig, NetConfig, OidcConfig,
     PolicyConfig, RateConfig, ServerConfig, SessionsConfig, StoreConfig, TelemetryConfig, UpstreamConfig,
@@ -58,6 +60,8 @@ pub struct Config {
     pub model_search: ModelSearchConfig,
     /// The tools of the server itself.
     pub builtin: BuiltinConfig,
+    /// Plugins of users, and the curator's service.
+    pub plugins: PluginsConfig,
     /// How long calls are remembered.
     pub ledger: LedgerConfig,
     /// What is logged.

@@ -193,9 +193,10 @@ async fn usage(
 ) -> Answer {
     let since = time("since", query.since.as_deref())?;
     let filter = match (query.of.as_deref(), &who) {
-        (Some("apps"), Identity::Person { role: Role::Developer | Role::Operator, name, .. }) => {
-            UsageFilter { user: None, owner: Some(name.clone()), since }
-        }
+        (
+            Some("apps"),
+            Identity::Person { role: Role::Developer | Role::Curator | Role::Operator, name, .. },
+        ) => UsageFilter { user: None, owner: Some(name.clone()), since },
         (Some("apps"), _) => return Err(Refusal::Forbidden("this needs a developer's token").into()),
         (Some(_), _) => return Err(Failure::invalid("of: expected `apps`")),
         (None, _) => UsageFilter { user: whose(&who, query.user.as_deref())?, owner: None, since },

@@ -8,6 +8,7 @@ pub(crate) mod keys;
 pub(crate) mod legacy;
 pub(crate) mod models;
 pub(crate) mod oauth;
+pub(crate) mod plugins;
 pub(crate) mod sdk;
 pub(crate) mod session;
 pub(crate) mod settings;

@@ -44,9 +44,10 @@ enum Who {
     Dora,
     Todo,
     Session,
+    Cleo,
     Operator,
 }
-use Who::{Ada, Bob, Dora, Mal, Nobody, Operator, OtherApp, Session, Todo};
+use Who::{Ada, Bob, Cleo, Dora, Mal, Nobody, Operator, OtherApp, Session, Todo};
 
 type Row = (&'static str, &'static str, Strangers, Who, u16, Value);
 
@@ -61,6 +62,8 @@ fn rows() -> Vec<Row> {
     let tool = json!({ "name": format!("{TODO}:echo"), "arguments": { "text": "hi" } });
     let old_call = json!({ "toolId": "echo", "userId": "ada", "toolParameters": { "text": "hi" } });
     let stored = json!({ "data": { "color": "red" } });
+    let plugin = json!({ "id": "com.example.time", "name": "Time", "version": "1", "tools": [{ "name": "now",
+        "description": "d", "parameters": { "type": "object" }, "executorCode": "return 1;" }] });
     let mut second = echo_tool();
     second["description"] = "Says it once more".into();
     vec![
@@ -148,6 +151,24 @@ fn rows() -> Vec<Row> {
         ("POST", "/oauth/callback", [400; 4], Nobody, 400, no.clone()),
         ("GET", "/oauth/client.json", PUBLIC, Nobody, 200, no.clone()),
         ("DELETE", "/api/upstreams/{upstream}", OWNER, Dora, 204, no.clone()),
+        ("POST", "/api/plugins/sign", USER, Cleo, 200, json!({ "manifest": plugin })),
+        ("GET", "/api/plugins", [401, 200, 200, 200], Ada, 200, no.clone()),
+        ("GET", "/api/plugins/{plugin}/{version}", [401, 404, 404, 404], Ada, 200, no.clone()),
+        ("GET", "/api/plugins/keys", PUBLIC, Nobody, 200, no.clone()),
+        ("GET", "/api/plugins/revocations", PUBLIC, Nobody, 200, no.clone()),
+        (
+            "POST",
+            "/api/plugins/installed",
+            USER,
+            Ada,
+            201,
+            json!({ "catalogueId": "com.example.time", "version": "1" }),
+        ),
+        ("GET", "/api/plugins/installed", USER, Ada, 200, no.clone()),
+        ("PATCH", "/api/plugins/installed/{plugin}", USER, Ada, 200, json!({ "enabled": true })),
+        ("DELETE", "/api/plugins/installed/{plugin}", USER, Ada, 204, no.clone()),
+        ("POST", "/api/plugins/{plugin}/revoke", USER, Cleo, 200, json!({ "reason": "for a test" })),
+        ("POST", "/api/plugins/reload", USER, Operator, 200, no.clone()),
         ("GET", "/app-ws", SOCKET, Nobody, 101, no.clone()),
         ("GET", "/ws/miniapp", SOCKET, Nobody, 101, no.clone()),
         ("GET", "/glasses-ws", DEVICE, Ada, 101, no.clone()),
@@ -174,7 +195,11 @@ struct World {
 
 impl World {
     async fn start() -> Self {
-        let p = Platform::with(tokens_only).await;
+        let p = Platform::with(|config| {
+            crate::plugins::curating(config);
+            tokens_only(config);
+        })
+        .await;
         let (dora, mal) = (p.token("dora", Role::Developer), p.token("mal", Role::Developer));
         let (todo, other) = (FakeApp::start(TODO).await, FakeApp::start(OTHER).await);
         let settings = json!([{ "key": "loud", "defaultValue": false }]);
@@ -213,6 +238,7 @@ impl World {
             Dora => self.p.token("dora", Role::Developer),
             Todo => format!("{TODO}:{}", self.created["apiKey"].as_str().unwrap()),
             Session => self.session.session.clone(),
+            Cleo => self.p.token("cleo", Role::Curator),
             Operator => self.p.token("root", Role::Operator),
         })
     }
@@ -224,6 +250,7 @@ impl World {
             ("{name}", "com.dora.todo:echo"),
             ("{user}", "ada"),
             ("{upstream}", "dora-up"),
+            ("{plugin}", "com.example.time"),
             ("{id}", &self.call),
             ("{key}", "color"),
             ("{version}", "1"),
@@ -286,8 +313,13 @@ fn shows_secrets_rightly(row: &Row) -> bool {
 #[tokio::test]
 async fn every_route_is_in_the_table_and_nobody_gets_what_is_not_theirs() {
     let rows = rows();
-    let route =
-        |row: &Row| format!("{} {}", row.0, row.1.split('?').next().unwrap().replace("{upstream}", "{id}"));
+    let route = |row: &Row| {
+        format!(
+            "{} {}",
+            row.0,
+            row.1.split('?').next().unwrap().replace("{upstream}", "{id}").replace("{plugin}", "{id}")
+        )
+    };
     let tested: BTreeSet<String> = rows.iter().map(route).collect();
     let table = toolyard_server::routes::table();
     let routes: BTreeSet<String> =

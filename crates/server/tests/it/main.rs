@@ -19,6 +19,7 @@ mod listing;
 mod mcp;
 mod oidc;
 mod platform;
+mod plugins;
 mod progress;
 mod sdk;
 mod sockets;

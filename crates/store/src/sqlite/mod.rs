@@ -11,6 +11,8 @@ mod definitions;
 mod devices;
 mod installs;
 mod ledger;
+mod plugins;
+mod published_plugins;
 mod rows;
 mod runs;
 mod settings;

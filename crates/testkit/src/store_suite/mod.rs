@@ -3,6 +3,7 @@
 mod apps;
 mod keys;
 mod ledger;
+mod plugins;
 mod upstreams;
 mod users;
 
@@ -12,14 +13,18 @@ pub use apps::{
 };
 pub use keys::{keys_bind_one_call, keys_expire};
 pub use ledger::{calls_are_recorded_and_found, queue_some_calls, usage_is_counted};
+pub use plugins::{
+    plugin_data_is_bounded_and_goes_with_the_plugin, plugins_are_each_users_own,
+    the_catalogue_of_plugins_keeps_versions,
+};
 pub use upstreams::upstreams_are_packages_and_keep_their_last_offer;
 pub use users::{
     app_data_is_bounded_and_goes_with_the_install, installs_and_grants, runs_devices_and_switches,
 };
 
 use toolyard_core::ports::{
-    AppData, Apps, CallLog, Definitions, Devices, Installs, Ledger, NewRecord, Offers, Runs, Settings,
-    StoredSet, UpstreamTokens, Upstreams,
+    AppData, Apps, CallLog, Definitions, Devices, InstalledPlugins, Installs, Ledger, NewRecord, Offers,
+    PluginData, PluginLists, PublishedPlugins, Runs, Settings, StoredSet, UpstreamTokens, Upstreams,
 };
 use toolyard_protocol::{PackageName, app::AppDetails, items::Items};
 
@@ -37,6 +42,10 @@ pub trait Store:
     + Upstreams
     + Offers
     + UpstreamTokens
+    + InstalledPlugins
+    + PluginData
+    + PublishedPlugins
+    + PluginLists
 {
 }
 impl<S> Store for S where
@@ -52,6 +61,10 @@ impl<S> Store for S where
         + Upstreams
         + Offers
         + UpstreamTokens
+        + InstalledPlugins
+        + PluginData
+        + PublishedPlugins
+        + PluginLists
 {
 }
 

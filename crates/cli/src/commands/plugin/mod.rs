@@ -1,6 +1,9 @@
-//! `toolyard plugin`: write, pack, sign and look at plugins. None of it needs a server, and none of it runs their code.
+//! `toolyard plugin`: write, pack, sign and look at plugins, without a server; and install them on one. None of it runs
+//! their code here.
 
 mod inspect;
+mod install;
+mod installed;
 mod new;
 mod pack;
 mod sign;
@@ -28,7 +31,8 @@ Examples:
   toolyard keys new --out ada.key
   toolyard plugin sign hello.json --key ada.key
   toolyard plugin verify hello.json --key ada.key.pub
-  toolyard plugin inspect hello.json";
+  toolyard plugin inspect hello.json
+  toolyard plugin install hello.json --user ada@example.com";
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = HELP)]
@@ -46,6 +50,13 @@ pub(crate) enum PluginCommand {
         after_help = "Examples:\n  toolyard plugin inspect hello.json\n  toolyard plugin inspect hello.json --json"
     )]
     Inspect(FileArg),
+    /// Install a plugin on the server for a user, or another version of it
+    Install(install::InstallArgs),
+    /// Remove a plugin of a user, with all that it keeps
+    Uninstall(installed::UninstallArgs),
+    /// List the plugins of a user, and whether they run
+    #[command(after_help = "Examples:\n  toolyard plugin ls --user ada@example.com")]
+    Ls,
 }
 
 #[derive(Debug, Args)]
@@ -54,13 +65,16 @@ pub(crate) struct FileArg {
     file: PathBuf,
 }
 
-pub(crate) fn run(cx: &Context, command: PluginCommand) -> Result<Verdict, CliError> {
+pub(crate) async fn run(cx: &Context, command: PluginCommand) -> Result<Verdict, CliError> {
     match command {
         PluginCommand::New(args) => new::run(cx, &args),
         PluginCommand::Pack(args) => pack::run(cx, &args),
         PluginCommand::Sign(args) => sign::run(cx, &args),
         PluginCommand::Verify(args) => verify::run(cx, &args),
         PluginCommand::Inspect(args) => inspect::run(cx, &args),
+        PluginCommand::Install(args) => install::run(cx, args).await,
+        PluginCommand::Uninstall(args) => installed::uninstall(cx, args).await,
+        PluginCommand::Ls => installed::list(cx).await,
     }
 }
 

@@ -1,0 +1,182 @@
+//! `toolyard plugin install`: a plugin on the server, for a user, after they agreed to what it asks for.
+
+use std::{path::Path, time::Duration};
+
+use bytes::Bytes;
+use clap::Args;
+use http::{Method, StatusCode, header};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use toolyard_protocol::plugin::{Permissions, PluginId};
+
+use super::{installed::Installed, manifest, words};
+use crate::{cli::Context, client::Client, commands::Verdict, error::CliError, input, output::Show, text};
+
+/// How long the server may take.
+const WAIT: Duration = Duration::from_secs(30);
+
+const HELP: &str = "\
+The server judges the plugin again whenever it is loaded, and gives it no more than was agreed to. An update that asks
+for more, goes back to an older version or comes from somebody else asks again.
+
+Examples:
+  toolyard plugin install hello.json --user ada@example.com
+  toolyard plugin install com.example.time@1.2.0 --user ada@example.com
+  toolyard plugin install com.example.time --yes --json --user ada@example.com";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct InstallArgs {
+    /// A packed and signed plugin, or the id of one in the server's catalogue
+    #[arg(value_name = "FILE|ID[@VERSION]")]
+    plugin: String,
+    /// Agree to everything that it asks for
+    #[arg(long)]
+    yes: bool,
+}
+
+/// Body of the request.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Wanted {
+    #[serde(flatten)]
+    what: What,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permissions: Option<Permissions>,
+    accept_change: bool,
+}
+
+#[derive(Serialize, Clone)]
+#[serde(untagged)]
+enum What {
+    File {
+        /// As it was signed.
+        manifest: Box<RawValue>,
+    },
+    #[serde(rename_all = "camelCase")]
+    Listed {
+        catalogue_id: PluginId,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        version: Option<String>,
+    },
+}
+
+/// What the server wants to hear first.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Needs {
+    asks_for: Permissions,
+    not_agreed: Permissions,
+    change: Option<Change>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
+struct Change {
+    downgrade: bool,
+    publisher_changed: bool,
+    signer_changed: bool,
+}
+
+impl Needs {
+    /// The question, in words.
+    fn question(&self, name: &str) -> String {
+        let mut lines = Vec::new();
+        if !self.not_agreed.is_empty() {
+            lines.push(format!("{name} asks for:"));
+            lines.extend(words::permissions(&self.not_agreed).iter().map(|asked| format!("  {asked}")));
+        }
+        let changed = self.change.as_ref();
+        for (is_so, said) in [
+            (changed.is_some_and(|change| change.downgrade), "goes back to an older version"),
+            (changed.is_some_and(|change| change.publisher_changed), "names another publisher than before"),
+            (changed.is_some_and(|change| change.signer_changed), "is signed by another key than before"),
+        ] {
+            if is_so {
+                lines.push(format!("{name} {said}"));
+            }
+        }
+        lines.iter().map(|line| text::line(line)).collect::<Vec<_>>().join("\n")
+    }
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Done(Installed);
+
+impl Show for Done {
+    fn text(&self) -> String {
+        let plugin = &self.0;
+        let mut lines =
+            vec![text::line(&format!("installed {} {} ({})", plugin.id, plugin.version, plugin.status))];
+        lines.push("may:".to_owned());
+        lines.extend(
+            words::permissions(&plugin.permissions).iter().map(|may| format!("  {}", text::line(may))),
+        );
+        let tools: Vec<_> = plugin.tools.iter().map(|tool| format!("plugin.{}:{tool}", plugin.id)).collect();
+        lines.push(text::line(&format!("tools: {}", tools.join(", "))));
+        lines.join("\n")
+    }
+}
+
+fn what(plugin: &str) -> Result<What, CliError> {
+    let path = Path::new(plugin);
+    if path.exists() {
+        let manifest = manifest(path)?;
+        let raw = RawValue::from_string(manifest.raw().trim().to_owned());
+        return raw.map(|manifest| What::File { manifest }).map_err(|error| super::bad_file(path, error));
+    }
+    let (id, version) = match plugin.split_once('@') {
+        Some((id, version)) => (id, Some(version.to_owned())),
+        None => (plugin, None),
+    };
+    match id.parse() {
+        Ok(catalogue_id) if !plugin.contains('/') => Ok(What::Listed { catalogue_id, version }),
+        _ => Err(CliError::usage(
+            format!("there is no file {}, and it is no id of a plugin", text::line(plugin)),
+            "name a packed plugin (`toolyard plugin pack`), or ID[@VERSION] of the catalogue",
+        )),
+    }
+}
+
+async fn ask(client: &Client, wanted: &Wanted) -> Result<Result<Installed, Needs>, CliError> {
+    let request = client.request(Method::POST, "api/plugins/installed")?;
+    let request = request.header(header::CONTENT_TYPE, "application/json");
+    let body = Bytes::from(serde_json::to_vec(wanted).map_err(|error| client.bad_answer(error))?);
+    let answer = client.send(client.finish(request, body)?, WAIT).await?;
+    let (status, body) = (answer.status, client.bytes(answer).await?);
+    if status.is_success() {
+        return serde_json::from_slice(&body).map(Ok).map_err(|error| client.bad_answer(error));
+    }
+    match serde_json::from_slice::<Needs>(&body) {
+        Ok(needs) if status == StatusCode::CONFLICT => Ok(Err(needs)),
+        _ => Err(client.refused(status, &body)),
+    }
+}
+
+pub(super) async fn run(cx: &Context, args: InstallArgs) -> Result<Verdict, CliError> {
+    let (client, what) = (cx.client()?, what(&args.plugin)?);
+    let first = Wanted { what: what.clone(), permissions: None, accept_change: false };
+    let installed = match ask(&client, &first).await? {
+        Ok(installed) => installed,
+        Err(needs) => {
+            let question = needs.question(&args.plugin);
+            if args.yes {
+                cx.output.note(&question);
+            } else {
+                input::confirm(&format!("{question}\nagree?"))?;
+            }
+            let agreed = Wanted { what, permissions: Some(needs.asks_for), accept_change: true };
+            match ask(&client, &agreed).await? {
+                Ok(installed) => installed,
+                Err(_) => {
+                    let next = "install it again to see what it asks for now";
+                    return Err(CliError::usage("it changed meanwhile and asks for something else", next));
+                }
+            }
+        }
+    };
+    cx.output.show(&Done(installed))?;
+    Ok(Verdict::Good)
+}

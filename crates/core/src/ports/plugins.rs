@@ -1,0 +1,177 @@
+//! Ports towards the plugins that users have, what those keep, and what curators publish.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use serde_json::value::RawValue;
+use toolyard_protocol::{
+    PackageName, UserId,
+    app::AppDetails,
+    plugin::{ContentHash, Permissions, PluginId},
+};
+
+use super::StoreError;
+
+/// A plugin of a user, as it was judged just now.
+#[derive(Debug, Clone)]
+pub struct UserPlugin {
+    /// The package that its tools belong to.
+    pub package: PackageName,
+    /// What it says of itself.
+    pub details: AppDetails,
+    /// Which content it has.
+    pub hash: ContentHash,
+    /// Its tools in the form of MCP.
+    pub tools: Vec<Box<RawValue>>,
+    /// Why nothing of it can be called, if so.
+    pub hidden: Option<String>,
+    /// When it was installed.
+    pub at: Timestamp,
+}
+
+/// Plugins as the catalog sees them. Whoever implements it judges each of them anew whenever it is asked.
+#[async_trait]
+pub trait Plugins: Send + Sync {
+    /// The user's plugins, the earliest first. Those that are not to be run are among them, with the reason.
+    async fn of(&self, user: &UserId) -> Result<Vec<UserPlugin>, StoreError>;
+}
+
+/// A plugin that a user has, as it is stored. Nothing here is believed because it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstalledPlugin {
+    /// Which plugin.
+    pub id: PluginId,
+    /// Its version.
+    pub version: String,
+    /// The manifest, byte for byte as it came.
+    pub manifest: String,
+    /// The content that was installed.
+    pub hash: ContentHash,
+    /// What it was when it was installed: `signed`, `unsigned`.
+    pub status: String,
+    /// What the user agreed to.
+    pub granted: Permissions,
+    /// Whether it is to be run.
+    pub switch: Switch,
+    /// When it was installed first.
+    pub at: Timestamp,
+}
+
+/// Whether a plugin is to be run, as far as the user and the platform said so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Switch {
+    /// It is.
+    On,
+    /// The user switched it off.
+    Off,
+    /// The platform did, and says why.
+    Stopped(String),
+}
+
+/// Which plugins users have.
+#[async_trait]
+pub trait InstalledPlugins: Send + Sync {
+    /// The user's plugins, the earliest first.
+    async fn plugins(&self, user: &UserId) -> Result<Vec<InstalledPlugin>, StoreError>;
+    /// One of them.
+    async fn plugin(&self, user: &UserId, id: &PluginId) -> Result<Option<InstalledPlugin>, StoreError>;
+    /// Stores one, new or in place of the one with the same id. False where the user would have more than `most`.
+    async fn put_plugin(
+        &self,
+        user: &UserId,
+        plugin: &InstalledPlugin,
+        most: usize,
+    ) -> Result<bool, StoreError>;
+    /// Switches one. False where the user has none with this id and content.
+    async fn switch_plugin(
+        &self,
+        user: &UserId,
+        id: &PluginId,
+        hash: &ContentHash,
+        switch: &Switch,
+    ) -> Result<bool, StoreError>;
+    /// Removes one with all that it keeps. False where the user has none.
+    async fn remove_plugin(&self, user: &UserId, id: &PluginId) -> Result<bool, StoreError>;
+}
+
+/// How much one plugin may keep for one user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Keys.
+    pub keys: usize,
+    /// Keys and values together.
+    pub bytes: usize,
+}
+
+/// What plugins keep for users: JSON by key. It hangs on the install and goes with it.
+#[async_trait]
+pub trait PluginData: Send + Sync {
+    /// The value under a key.
+    async fn value(&self, user: &UserId, id: &PluginId, key: &str) -> Result<Option<String>, StoreError>;
+    /// Stores or replaces. False where the room would not do, or the user does not have the plugin; nothing is stored
+    /// then.
+    async fn set_value(
+        &self,
+        user: &UserId,
+        id: &PluginId,
+        key: &str,
+        value: &str,
+        room: Room,
+    ) -> Result<bool, StoreError>;
+    /// Removes. False where there was nothing.
+    async fn remove_value(&self, user: &UserId, id: &PluginId, key: &str) -> Result<bool, StoreError>;
+    /// All keys in order.
+    async fn value_keys(&self, user: &UserId, id: &PluginId) -> Result<Vec<String>, StoreError>;
+}
+
+/// A plugin that a curator signed, as the catalogue has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishedPlugin {
+    /// Which plugin.
+    pub id: PluginId,
+    /// Its version.
+    pub version: String,
+    /// For people.
+    pub name: String,
+    /// For people.
+    pub description: String,
+    /// Who makes it, for people.
+    pub publisher: Option<String>,
+    /// Which content.
+    pub hash: ContentHash,
+    /// The signed manifest, byte for byte.
+    pub manifest: String,
+    /// Who had it signed.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// The catalogue of signed plugins. A version that was published never changes.
+#[async_trait]
+pub trait PublishedPlugins: Send + Sync {
+    /// Adds a version; the same content again is fine. False where that version has other content, or the catalogue has
+    /// `most` versions already.
+    async fn publish_plugin(&self, plugin: &PublishedPlugin, most: usize) -> Result<bool, StoreError>;
+    /// The newest version of each plugin whose id, name, description or publisher has these words, by id, after `after`.
+    async fn published(
+        &self,
+        words: &str,
+        after: Option<&PluginId>,
+        limit: usize,
+    ) -> Result<Vec<PublishedPlugin>, StoreError>;
+    /// One version, or the one that was published last.
+    async fn published_version(
+        &self,
+        id: &PluginId,
+        version: Option<&str>,
+    ) -> Result<Option<PublishedPlugin>, StoreError>;
+}
+
+/// Documents about whom to believe, by name, as they were signed or accepted last.
+#[async_trait]
+pub trait PluginLists: Send + Sync {
+    /// One of them.
+    async fn plugin_list(&self, name: &str) -> Result<Option<String>, StoreError>;
+    /// Keeps it in place of the one before.
+    async fn keep_plugin_list(&self, name: &str, text: &str) -> Result<(), StoreError>;
+}

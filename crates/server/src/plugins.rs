@@ -1,0 +1,153 @@
+//! Plugins: from the configuration to the source that runs them and the trust behind it.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use toolyard_core::ports::{Change, Clock, Room, Signals};
+use toolyard_net::{Guard, HttpClient};
+use toolyard_sources::{
+    PluginSource,
+    plugin::{PluginParts, PluginSettings, Trust, TrustSetup},
+    upstream::Environment,
+};
+use toolyard_store::SqliteStore;
+use toolyard_trust::{PublicKey, SecretKey};
+
+use crate::{
+    config::{Config, PluginsConfig},
+    lifecycle::Lifecycle,
+    serve::{StartError, World},
+};
+
+/// What handlers need of plugins.
+pub struct PluginDesk {
+    /// Whom this server believes.
+    pub trust: Arc<Trust>,
+    /// Runs them, where the operator allows it.
+    pub source: Option<Arc<PluginSource>>,
+    /// One install at a time, so that two cannot both find their names free.
+    pub(crate) installing: tokio::sync::Mutex<()>,
+}
+
+impl PluginDesk {
+    /// Reads the lists again, and tells everybody where something is new.
+    pub(crate) async fn refresh(
+        &self,
+        clock: &dyn Clock,
+        signals: &dyn Signals,
+    ) -> Result<bool, toolyard_sources::plugin::TrustError> {
+        let new = self.trust.refresh(clock.now()).await?;
+        if new {
+            signals.publish(Change::Everybody);
+        }
+        Ok(new)
+    }
+}
+
+/// What plugins reach.
+pub(crate) struct Around<'a> {
+    pub(crate) store: &'a Arc<SqliteStore>,
+    pub(crate) signals: &'a Arc<dyn Signals>,
+    pub(crate) http: &'a HttpClient,
+    pub(crate) guard: &'a Guard,
+    pub(crate) lifecycle: &'a Lifecycle,
+}
+
+pub(crate) async fn desk(
+    config: &Config,
+    world: &World,
+    around: Around<'_>,
+) -> Result<PluginDesk, StartError> {
+    let plugins = &config.plugins;
+    let setup = setup(plugins, &world.environment)?;
+    let trust = Trust::open(setup, around.store.clone(), world.clock.now()).await;
+    let trust = Arc::new(trust.map_err(|error| StartError::Config(error.to_string()))?);
+    let ids = world.ids.clone();
+    let source = plugins.enabled.then(|| {
+        PluginSource::new(PluginParts {
+            installed: around.store.clone(),
+            data: around.store.clone(),
+            trust: trust.clone(),
+            signals: around.signals.clone(),
+            clock: world.clock.clone(),
+            http: around.http.clone(),
+            guard: around.guard.clone(),
+            random: Arc::new(move |bytes| ids.fill(bytes)),
+            tasks: around.lifecycle.tasks.clone(),
+            stopping: around.lifecycle.stopping.clone(),
+            settings: settings(plugins),
+        })
+    });
+    Ok(PluginDesk { trust, source, installing: tokio::sync::Mutex::new(()) })
+}
+
+fn settings(config: &PluginsConfig) -> PluginSettings {
+    PluginSettings {
+        runs: config.runs,
+        runs_per_user: config.runs_per_user,
+        memory: config.memory_bytes,
+        time: Duration::from_millis(config.time_ms),
+        compute: Duration::from_millis(config.compute_ms),
+        room: Room { keys: config.storage_keys, bytes: config.storage_bytes },
+    }
+}
+
+fn setup(config: &PluginsConfig, environment: &Environment) -> Result<TrustSetup, StartError> {
+    let root = config.root_key.as_deref().map(|text| public_key(text.trim())).transpose()?;
+    Ok(TrustSetup {
+        root,
+        keys_file: config.keys_file.clone(),
+        revocations_file: config.revocations_file.clone(),
+        curator: secret_key(
+            "curator_key",
+            config.curator_key_file.as_deref(),
+            config.curator_key_env.as_deref(),
+            environment,
+        )?,
+        owner: config.curator_name.clone(),
+        root_secret: secret_key(
+            "root_secret",
+            config.root_secret_file.as_deref(),
+            config.root_secret_env.as_deref(),
+            environment,
+        )?,
+        allowed: config.allow_unsigned.iter().map(|one| (one.id.clone(), one.hash.clone())).collect(),
+    })
+}
+
+fn wrong(key: &str, why: impl std::fmt::Display) -> StartError {
+    StartError::Config(format!("plugins.{key}: {why}"))
+}
+
+fn public_key(text: &str) -> Result<PublicKey, StartError> {
+    let read = if text.starts_with("-----") {
+        PublicKey::from_pem(text)
+    } else {
+        PublicKey::try_from(text.to_owned())
+    };
+    read.map_err(|error| wrong("root_key", error))
+}
+
+fn secret_key(
+    name: &str,
+    file: Option<&Path>,
+    variable: Option<&str>,
+    environment: &Environment,
+) -> Result<Option<SecretKey>, StartError> {
+    let (key, text) = match (file, variable) {
+        (None, None) => return Ok(None),
+        (Some(_), Some(_)) => {
+            return Err(wrong(&format!("{name}_file"), format!("set either this or {name}_env")));
+        }
+        (Some(path), None) => {
+            let key = format!("{name}_file");
+            let text = std::fs::read_to_string(path);
+            (key.clone(), text.map_err(|error| wrong(&key, format!("{}: {error}", path.display())))?)
+        }
+        (None, Some(variable)) => {
+            let key = format!("{name}_env");
+            let text = environment(variable);
+            (key.clone(), text.ok_or_else(|| wrong(&key, format!("{variable} is not set")))?)
+        }
+    };
+    SecretKey::from_pem(&text).map(Some).map_err(|error| wrong(&key, error))
+}

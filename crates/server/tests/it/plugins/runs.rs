@@ -1,0 +1,160 @@
+//! What a plugin's code does, and what it cannot.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use super::{hidden, install, plugin, shown, signed, with, yard};
+use crate::platform::Platform;
+
+const TOOL: &str = "plugin.com.example.x:do_it";
+
+/// A server where ada has a plugin with this code and these permissions.
+async fn running(code: &str, permissions: Value) -> (Platform, crate::platform::Device) {
+    let (p, device) = yard(|config| config.plugins.storage_bytes = 64).await;
+    let manifest = with(plugin("com.example.x", "do_it", code), "permissions", permissions);
+    install(&p.user("ada"), &signed(&manifest, 1)).await.expect(201);
+    (p, device)
+}
+
+#[tokio::test]
+async fn a_signed_plugin_is_listed_and_runs_through_the_doors() {
+    let code = "return { sum: args.a + args.b };";
+    let (p, _device) = yard(|_| {}).await;
+    let mut manifest = plugin("com.example.x", "do_it", code);
+    manifest["tools"][0]["parameters"] = json!({ "type": "object", "required": ["a", "b"],
+        "properties": { "a": { "type": "number" }, "b": { "type": "number" } } });
+    let ada = p.user("ada");
+    let installed = install(&ada, &signed(&manifest, 1)).await.expect(201).json();
+    assert_eq!((&installed["status"], &installed["runs"]), (&json!("signed"), &json!(true)), "{installed}");
+    assert_eq!(installed["packageName"], "plugin.com.example.x");
+    assert_eq!(ada.tools().await, [TOOL]);
+    for name in [TOOL, "plugin_com_example_x__do_it"] {
+        let answer = ada.call(name, json!({ "a": 2, "b": 3 })).await.expect(200).json();
+        assert_eq!(answer["content"], r#"{"sum":5}"#, "{answer}");
+    }
+    assert_eq!(ada.call(TOOL, json!({ "a": 2 })).await.expect(400).code(), "INVALID_ARGUMENTS");
+    let record = p.user("ada").get("/api/calls").await.expect(200).text;
+    assert!(record.contains(TOOL), "{record}");
+}
+
+#[tokio::test]
+async fn a_text_is_a_text_and_an_error_has_its_line() {
+    let code = "if (args.fine) return 'hi';\n\nthrow new Error('no luck');";
+    let (p, _device) = running(code, json!({})).await;
+    let ada = p.user("ada");
+    assert_eq!(ada.call(TOOL, json!({ "fine": true })).await.expect(200).json()["content"], "hi");
+    let failed = ada.call(TOOL, json!({})).await.expect(500);
+    assert_eq!(failed.code(), "EXECUTION_ERROR");
+    assert!(failed.text.contains("no luck") && failed.text.contains("line 3"), "{}", failed.text);
+}
+
+#[tokio::test]
+async fn nothing_that_was_not_asked_for_is_there() {
+    let code = "const of = async f => { try { return await f() } catch (e) { return 'no' } };
+        return [await of(() => Date.now() > 0), await of(() => storage.get('k')), await of(() => fetch('https://a.example/'))];";
+    let (p, _device) = running(code, json!({})).await;
+    let answer = p.user("ada").call(TOOL, json!({})).await.expect(200).json();
+    assert_eq!(answer["content"], r#"["no","no","no"]"#);
+    let (p, _device) = running("return Date.now();", json!({ "clock": true })).await;
+    let answer = p.user("ada").call(TOOL, json!({})).await.expect(200).json();
+    assert_eq!(answer["content"], "1767323045678", "the server's clock");
+}
+
+#[tokio::test]
+async fn only_declared_hosts_are_called_and_only_where_the_guard_lets_them() {
+    let code = "try { await fetch(args.url); return 'ok' } catch (e) { return String(e.message) }";
+    let (p, _device) = running(code, json!({ "network": ["127.0.0.1"] })).await;
+    let of = async |url: &str| p.user("ada").call(TOOL, json!({ "url": url })).await.expect(200).text;
+    assert!(of("https://other.example/").await.contains("other.example"));
+    assert!(!of("https://127.0.0.1:1/").await.contains("\"ok\""));
+}
+
+#[tokio::test]
+async fn what_a_plugin_keeps_is_one_users_own_and_bounded() {
+    let code = "if (args.set) await storage.set('k', args.set); return await storage.get('k');";
+    let (p, _device) = running(code, json!({ "storage": true })).await;
+    let _bobs = p.device("bob").await;
+    let (ada, bob) = (p.user("ada"), p.user("bob"));
+    let manifest = with(plugin("com.example.x", "do_it", code), "permissions", json!({ "storage": true }));
+    install(&bob, &signed(&manifest, 1)).await.expect(201);
+    ada.call(TOOL, json!({ "set": "hers" })).await.expect(200);
+    assert_eq!(ada.call(TOOL, json!({})).await.expect(200).json()["content"], "hers");
+    assert_eq!(bob.call(TOOL, json!({})).await.expect(200).json()["content"], "null");
+    let full = ada.call(TOOL, json!({ "set": "x".repeat(100) })).await.expect(500);
+    assert!(full.text.contains("the storage is full"), "{}", full.text);
+    assert_eq!(ada.call(TOOL, json!({})).await.expect(200).json()["content"], "hers");
+    ada.delete("/api/plugins/installed/com.example.x").await.expect(204);
+    assert_eq!(ada.call(TOOL, json!({})).await.expect(404).code(), "TOOL_NOT_FOUND");
+    assert!(bob.call(TOOL, json!({})).await.status.is_success(), "bob has his own");
+    install(&ada, &signed(&manifest, 1)).await.expect(201);
+    assert_eq!(ada.call(TOOL, json!({})).await.expect(200).json()["content"], "null", "gone with it");
+}
+
+#[tokio::test]
+async fn a_run_that_takes_too_long_is_a_timeout() {
+    let (p, _device) = yard(|config| config.plugins.time_ms = 200).await;
+    install(&p.user("ada"), &signed(&plugin("com.example.x", "do_it", "for (;;) {}"), 1)).await.expect(201);
+    assert_eq!(p.user("ada").call(TOOL, json!({})).await.expect(504).code(), "TIMEOUT");
+    assert_eq!(shown(&p.user("ada")).await["enabled"], true, "it noticed");
+}
+
+#[tokio::test]
+async fn a_result_that_is_too_large_is_told() {
+    let (p, _device) = running("return 'x'.repeat(300000);", json!({})).await;
+    assert_eq!(p.user("ada").call(TOOL, json!({})).await.expect(502).code(), "INVALID_RESPONSE");
+}
+
+/// One turn takes long inside the engine, which looks at the clock once in 10,000 turns.
+const STUCK: &str = "const b = (1n << 500000n) - 1n; for (let i = 0; i < 12; i++) b * b; return 1;";
+
+#[tokio::test]
+async fn a_plugin_that_cannot_be_stopped_is_switched_off_and_stays_off() {
+    let (p, _device) = yard(|config| config.plugins.time_ms = 100).await;
+    let (ada, manifest) = (p.user("ada"), signed(&plugin("com.example.x", "do_it", STUCK), 1));
+    install(&ada, &manifest).await.expect(201);
+    assert_eq!(ada.call(TOOL, json!({})).await.expect(504).code(), "TIMEOUT");
+    assert_eq!(ada.call(TOOL, json!({})).await.expect(404).code(), "TOOL_NOT_FOUND");
+    let shown = shown(&ada).await;
+    assert_eq!((&shown["enabled"], &shown["runs"]), (&json!(false), &json!(false)));
+    assert!(hidden(&ada).await[0].contains("could not be stopped"));
+    ada.patch("/api/plugins/installed/com.example.x", &json!({ "enabled": true })).await.expect(409);
+    install(&ada, &manifest).await.expect(409);
+    ada.delete("/api/plugins/installed/com.example.x").await.expect(204);
+    install(&ada, &manifest).await.expect(409);
+    let other = with(manifest.clone(), "version", json!("1.0.1"));
+    install(&ada, &signed(&other, 1)).await.expect(201);
+}
+
+#[tokio::test]
+async fn a_plugin_that_goes_on_after_its_call_ended_is_switched_off() {
+    let (p, _device) = yard(|config| config.calls.timeout_ms = 100).await;
+    let ada = p.user("ada");
+    let code = STUCK.replace("i < 12", "i < 100");
+    install(&ada, &signed(&plugin("com.example.x", "do_it", &code), 1)).await.expect(201);
+    ada.tools().await;
+    let changed = Arc::new(Notify::new());
+    let hears = changed.clone();
+    p.state.signals.listen(Box::new(move |_| hears.notify_one()));
+    assert_eq!(ada.call(TOOL, json!({})).await.expect(504).code(), "TIMEOUT");
+    while shown(&ada).await["enabled"] == true {
+        changed.notified().await;
+    }
+    assert!(hidden(&ada).await[0].contains("could not be stopped"));
+}
+
+#[tokio::test]
+async fn one_user_has_so_many_runs_at_once() {
+    let (p, _device) = yard(|config| config.plugins.runs_per_user = 1).await;
+    let ada = p.user("ada");
+    let code = "await new Promise(done => setTimeout(done, args.wait)); return 1;";
+    install(&ada, &signed(&plugin("com.example.x", "do_it", code), 1)).await.expect(201);
+    ada.tools().await;
+    let calls = (0..4).map(|_| ada.call(TOOL, json!({ "wait": 500 })));
+    let answers = futures_util::future::join_all(calls).await;
+    let refused = answers.iter().filter(|answer| answer.status == 503).collect::<Vec<_>>();
+    assert_eq!(refused.len(), 3);
+    assert_eq!(refused[0].code(), "OVERLOADED");
+    ada.call(TOOL, json!({ "wait": 0 })).await.expect(200);
+}

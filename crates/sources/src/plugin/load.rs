@@ -1,0 +1,127 @@
+//! A stored plugin, read and judged anew: at each load, not only when it was installed.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, value::RawValue};
+use toolyard_core::ports::{InstalledPlugin, UserPlugin};
+use toolyard_protocol::{
+    PackageName,
+    app::AppDetails,
+    plugin::{Manifest, Permissions, PluginId, PluginTool},
+    raw::to_raw,
+};
+use toolyard_trust::{Status, Verdict};
+
+use super::{switched_off, trust::Trust};
+
+/// What stands before the id of a plugin in the name of its package.
+const PREFIX: &str = "plugin.";
+
+/// A plugin as it is now.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// As it is stored.
+    pub row: InstalledPlugin,
+    /// What it says, if it can be read.
+    pub manifest: Option<Manifest>,
+    /// What it is, if it can be judged.
+    pub verdict: Option<Verdict>,
+    /// What it may do: what the signature stands for, what the manifest asks for and what the user agreed to, whatever
+    /// is least.
+    pub permissions: Permissions,
+    /// Why it is not run, if so.
+    pub hidden: Option<String>,
+}
+
+/// The plugin whose package this is.
+pub(super) fn id_of(package: &PackageName) -> Option<PluginId> {
+    package.as_str().strip_prefix(PREFIX)?.parse().ok()
+}
+
+pub(super) fn load(row: InstalledPlugin, trust: &Trust, now: Timestamp) -> Loaded {
+    let mut loaded =
+        Loaded { row, manifest: None, verdict: None, permissions: Permissions::default(), hidden: None };
+    let read = Manifest::read(loaded.row.manifest.as_bytes());
+    let judged = read.map_err(|error| error.to_string()).and_then(|manifest| {
+        let verdict = trust.judge(&manifest, Some(&loaded.row.hash), now);
+        verdict.map(|verdict| (manifest, verdict)).map_err(|problem| problem.to_string())
+    });
+    match judged {
+        Err(why) => loaded.hidden = Some(format!("modified: {why}")),
+        // The id is what the row hangs on, and the older form's signature does not cover it.
+        Ok((manifest, _)) if manifest.id != loaded.row.id => {
+            loaded.hidden = Some("modified: it has the id of another plugin".to_owned());
+        }
+        Ok((manifest, verdict)) => {
+            loaded.hidden = refusal(&verdict).or_else(|| switched_off(&loaded.row.switch));
+            if verdict.runs {
+                loaded.permissions = verdict.permissions.within(&loaded.row.granted);
+            }
+            (loaded.manifest, loaded.verdict) = (Some(manifest), Some(verdict));
+        }
+    }
+    loaded
+}
+
+/// Why a verdict keeps it from running, if it does: the status in one word, and the reason.
+pub(super) fn refusal(verdict: &Verdict) -> Option<String> {
+    (!verdict.runs).then(|| format!("{}: {}", word(&verdict.status), verdict.reason))
+}
+
+/// A status in words.
+fn word(status: &Status) -> &'static str {
+    match status {
+        Status::Signed { .. } => "signed",
+        Status::Unsigned => "unsigned",
+        Status::Modified => "modified",
+        Status::UnknownKey => "unknown key",
+        Status::Revoked => "revoked",
+        Status::Expired => "expired",
+    }
+}
+
+impl Loaded {
+    /// As the catalog sees it. None where not even its name is legal.
+    pub(super) fn into_user_plugin(self) -> Option<UserPlugin> {
+        let package = self.row.id.package()?;
+        let (name, description, tools) = match &self.manifest {
+            Some(manifest) => {
+                let tools = manifest.tools.iter().map(definition).collect();
+                (manifest.name.clone(), manifest.description.clone(), tools)
+            }
+            None => (self.row.id.to_string(), String::new(), Vec::new()),
+        };
+        Some(UserPlugin {
+            package,
+            details: AppDetails { name, description, ..AppDetails::default() },
+            hash: self.row.hash,
+            tools,
+            hidden: self.hidden,
+            at: self.row.at,
+        })
+    }
+}
+
+/// A tool in the form of MCP.
+fn definition(tool: &PluginTool) -> Box<RawValue> {
+    let mut members = Map::new();
+    let mut set = |name: &str, value: Value| drop(members.insert(name.to_owned(), value));
+    set("name", tool.name.clone().into());
+    set("description", tool.description.clone().into());
+    set("inputSchema", serde_json::from_str(tool.parameters.get()).unwrap_or_default());
+    if let Some(annotations) = &tool.annotations {
+        set("annotations", serde_json::from_str(annotations.get()).unwrap_or_default());
+    }
+    to_raw(&members)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_names_its_plugin() {
+        let id: PluginId = "dev-time-plugin".parse().unwrap();
+        assert_eq!(id_of(&id.package().unwrap()), Some(id));
+        assert_eq!(id_of(&"com.example".parse().unwrap()), None);
+    }
+}

@@ -1,0 +1,224 @@
+//! Plugins of users: signed manifests whose JavaScript runs in the sandbox.
+//!
+//! | look for | in |
+//! | --- | --- |
+//! | whom we believe: keys, what was called back, what is allowed unsigned | [`Trust`] |
+//! | a stored plugin, judged anew at each load | `load` |
+//! | the run of one tool | `run` |
+//! | what a run comes to | `outcome` |
+//! | code that cannot be stopped | `stuck` |
+//! | what a plugin keeps for a user | `storage` |
+
+mod load;
+mod outcome;
+mod run;
+mod storage;
+mod stuck;
+mod trust;
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use dashmap::DashMap;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use toolyard_core::{
+    CallContext, Reply, Tool, ToolError,
+    catalog::Gauge,
+    ports::{
+        Change, Clock, InstalledPlugin, InstalledPlugins, PluginData, Plugins, Ready, Room, Signals,
+        StoreError, Switch, ToolSource, UserPlugin,
+    },
+    schema::ValidArguments,
+};
+use toolyard_net::{Guard, HttpClient};
+use toolyard_protocol::{
+    ErrorCode, UserId,
+    call::Activation,
+    plugin::{ContentHash, MAX_CODE_BYTES},
+};
+use toolyard_sandbox::{Host, Limits, Sandbox};
+
+use self::stuck::Stuck;
+pub use self::{
+    load::Loaded,
+    trust::{Trust, TrustError, TrustSetup},
+};
+
+/// Bounds of plugins.
+#[derive(Debug, Clone)]
+pub struct PluginSettings {
+    /// Runs at once, over all users.
+    pub runs: usize,
+    /// Of those, for one user.
+    pub runs_per_user: usize,
+    /// Memory of one run, in bytes.
+    pub memory: usize,
+    /// Longest run.
+    pub time: Duration,
+    /// Longest time on a processor.
+    pub compute: Duration,
+    /// What one plugin may keep for one user.
+    pub room: Room,
+}
+
+/// What the source needs.
+pub struct PluginParts {
+    /// Who has which plugins.
+    pub installed: Arc<dyn InstalledPlugins>,
+    /// What those keep.
+    pub data: Arc<dyn PluginData>,
+    /// Whom we believe.
+    pub trust: Arc<Trust>,
+    /// The news that a user's view changed.
+    pub signals: Arc<dyn Signals>,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Requests that leave.
+    pub http: HttpClient,
+    /// Where they may go.
+    pub guard: Guard,
+    /// Chance for the code.
+    pub random: Arc<toolyard_sandbox::RandomFn>,
+    /// What a stop waits for.
+    pub tasks: TaskTracker,
+    /// Fires when the server stops.
+    pub stopping: CancellationToken,
+    /// Bounds.
+    pub settings: PluginSettings,
+}
+
+/// Runs the plugins of users.
+pub struct PluginSource {
+    installed: Arc<dyn InstalledPlugins>,
+    data: Arc<dyn PluginData>,
+    trust: Arc<Trust>,
+    signals: Arc<dyn Signals>,
+    clock: Arc<dyn Clock>,
+    sandbox: Sandbox,
+    stuck: Arc<Stuck>,
+    running: DashMap<UserId, Arc<Gauge>>,
+    settings: PluginSettings,
+}
+
+impl PluginSource {
+    /// A source with one sandbox for the whole server.
+    pub fn new(parts: PluginParts) -> Arc<Self> {
+        let settings = parts.settings;
+        let limits = Limits {
+            time: settings.time,
+            compute: settings.compute,
+            memory: settings.memory,
+            runs: settings.runs,
+            source_bytes: MAX_CODE_BYTES,
+            ..Limits::default()
+        };
+        let clock = parts.clock.clone();
+        let host = Host {
+            client: parts.http,
+            guard: parts.guard,
+            clock: Arc::new(move || clock.now().as_millisecond()),
+            random: parts.random,
+        };
+        Arc::new(Self {
+            stuck: Arc::new(Stuck::new(
+                parts.installed.clone(),
+                parts.signals.clone(),
+                parts.tasks,
+                parts.stopping,
+            )),
+            installed: parts.installed,
+            data: parts.data,
+            trust: parts.trust,
+            signals: parts.signals,
+            clock: parts.clock,
+            sandbox: Sandbox::new(limits, host),
+            running: DashMap::new(),
+            settings,
+        })
+    }
+
+    /// Whom we believe.
+    pub fn trust(&self) -> &Arc<Trust> {
+        &self.trust
+    }
+
+    /// Whether this content got stuck for the user since the start of this process.
+    pub fn got_stuck(&self, user: &UserId, hash: &ContentHash) -> bool {
+        self.stuck.has(user, hash)
+    }
+
+    /// A stored plugin as it is now: read and judged anew.
+    pub fn load(&self, user: &UserId, row: InstalledPlugin) -> Loaded {
+        let stuck = self.stuck.has(user, &row.hash);
+        let loaded = load::load(row, &self.trust, self.clock.now());
+        if stuck && loaded.hidden.is_none() {
+            return Loaded { hidden: Some(stuck::REASON.to_owned()), ..loaded };
+        }
+        loaded
+    }
+
+    /// Forgets users for whom nothing runs.
+    pub fn tidy(&self) {
+        self.running.retain(|_, gauge| gauge.now() > 0);
+    }
+}
+
+#[async_trait]
+impl Plugins for PluginSource {
+    async fn of(&self, user: &UserId) -> Result<Vec<UserPlugin>, StoreError> {
+        let rows = self.installed.plugins(user).await?;
+        Ok(rows.into_iter().filter_map(|row| self.load(user, row).into_user_plugin()).collect())
+    }
+}
+
+#[async_trait]
+impl ToolSource for PluginSource {
+    async fn make_ready(&self, _cx: &CallContext, _tool: &Tool) -> Result<Ready, ToolError> {
+        Ok(Ready { activation: Activation::WasReady })
+    }
+
+    /// The plugin is loaded and judged again before each call: a view may be older than a revocation, and keys run out
+    /// without anybody saying so.
+    async fn invoke(
+        &self,
+        cx: &CallContext,
+        tool: &Tool,
+        arguments: &ValidArguments,
+        _ready: Ready,
+    ) -> Result<Reply, ToolError> {
+        let loaded = self.loaded(cx, tool).await?;
+        self.run(cx, tool, arguments, loaded).await
+    }
+}
+
+impl PluginSource {
+    async fn loaded(&self, cx: &CallContext, tool: &Tool) -> Result<Loaded, ToolError> {
+        let gone = || {
+            self.signals.publish(Change::View(cx.user.clone()));
+            let text = format!("{} changed meanwhile; look at the list of tools again.", tool.name);
+            ToolError::new(ErrorCode::ToolNotFound, text)
+        };
+        let id = load::id_of(tool.name.package()).ok_or_else(gone)?;
+        let row = self.installed.plugin(&cx.user, &id).await?.ok_or_else(gone)?;
+        let loaded = self.load(&cx.user, row);
+        if let Some(why) = &loaded.hidden {
+            self.signals.publish(Change::View(cx.user.clone()));
+            let text = format!("{} is not run: {why}.", tool.name);
+            return Err(ToolError::new(ErrorCode::AppNotAvailable, text));
+        }
+        // The arguments were checked against the schema of the content that is in the view.
+        if tool.app.record.plugin() != Some(&loaded.row.hash) {
+            return Err(gone());
+        }
+        Ok(loaded)
+    }
+}
+
+/// Why the switch keeps a plugin from running, if it does.
+fn switched_off(switch: &Switch) -> Option<String> {
+    match switch {
+        Switch::On => None,
+        Switch::Off => Some("switched off by the user".to_owned()),
+        Switch::Stopped(why) => Some(why.clone()),
+    }
+}

@@ -1,0 +1,45 @@
+//! What a plugin keeps for a user, behind the sandbox's own port.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use toolyard_core::ports::{PluginData, Room, StoreError};
+use toolyard_protocol::{UserId, plugin::PluginId};
+use toolyard_sandbox::{Storage, StorageError};
+
+/// The storage of one plugin for one user. It cannot name another.
+pub(super) struct UserStorage {
+    pub(super) data: Arc<dyn PluginData>,
+    pub(super) user: UserId,
+    pub(super) id: PluginId,
+    pub(super) room: Room,
+}
+
+fn unavailable(error: StoreError) -> StorageError {
+    tracing::error!(%error, "the store failed under a plugin");
+    StorageError::Unavailable
+}
+
+#[async_trait]
+impl Storage for UserStorage {
+    async fn get(&self, key: &str) -> Result<Option<String>, StorageError> {
+        self.data.value(&self.user, &self.id, key).await.map_err(unavailable)
+    }
+
+    async fn set(&self, key: &str, value: &str) -> Result<(), StorageError> {
+        let set = self.data.set_value(&self.user, &self.id, key, value, self.room).await;
+        if set.map_err(unavailable)? {
+            Ok(())
+        } else {
+            Err(StorageError::Full { limit: format!("{} keys, {} bytes", self.room.keys, self.room.bytes) })
+        }
+    }
+
+    async fn delete(&self, key: &str) -> Result<bool, StorageError> {
+        self.data.remove_value(&self.user, &self.id, key).await.map_err(unavailable)
+    }
+
+    async fn keys(&self) -> Result<Vec<String>, StorageError> {
+        self.data.value_keys(&self.user, &self.id).await.map_err(unavailable)
+    }
+}

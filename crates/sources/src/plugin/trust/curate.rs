@@ -1,0 +1,48 @@
+//! What a curator does: signs plugins, and calls them back.
+
+use jiff::Timestamp;
+use toolyard_protocol::plugin::Manifest;
+use toolyard_trust::{RevokedPlugin, Status, sign};
+
+use super::{Trust, TrustError};
+
+impl Trust {
+    /// Signs a plugin. What comes out is believed here, or nothing does.
+    pub fn sign(&self, manifest: &Manifest, now: Timestamp) -> Result<Manifest, TrustError> {
+        let key = self.setup.curator.as_ref().ok_or(TrustError::NotHere(
+            "this server is no curator: it has no key to sign plugins with (plugins.curator_key_file)",
+        ))?;
+        let text = sign(manifest, key)?;
+        let not_believed = |why: String| TrustError::NotBelieved(why);
+        let signed = Manifest::read(text.as_bytes()).map_err(|error| not_believed(error.to_string()))?;
+        let verdict = self.judge(&signed, None, now).map_err(|problem| not_believed(problem.to_string()))?;
+        match verdict.status {
+            Status::Signed { .. } => Ok(signed),
+            _ => Err(not_believed(verdict.reason)),
+        }
+    }
+
+    /// Calls a plugin back. It is in force when this returns. False where that was said before.
+    pub async fn revoke(&self, plugin: RevokedPlugin, now: Timestamp) -> Result<bool, TrustError> {
+        let _one_at_a_time = self.changing.lock().await;
+        let elsewhere = "this server does not sign the revocation list; add to it where the root key is kept";
+        let root = self.own_root().filter(|_| self.setup.revocations_file.is_none());
+        let root = root.ok_or(TrustError::NotHere(elsewhere))?;
+        let mut next = (*self.believed()).clone();
+        let Some(pin) = &next.pin else { return Err(TrustError::NotHere(elsewhere)) };
+        let same = |one: &RevokedPlugin| one.id == plugin.id && one.content_hash == plugin.content_hash;
+        if next.revocations.plugins.iter().any(same) {
+            return Ok(false);
+        }
+        let mut list = next.revocations.clone();
+        list.plugins.push(plugin);
+        (list.number, list.issued_at) = (pin.revocations_seen.max(list.number) + 1, now);
+        // First whether we would believe it ourselves, then the store: what is stored has to be read at the next start.
+        let taken = pin.accept_revocations(&list.sign(root)?, now);
+        let (list, pin) = taken.map_err(|error| TrustError::List { what: "revocation list", error })?;
+        let text = self.keep_revocations(&list, root).await?;
+        (next.revocations, next.revocations_text, next.pin) = (list, Some(text), Some(pin));
+        self.believe(next);
+        Ok(true)
+    }
+}

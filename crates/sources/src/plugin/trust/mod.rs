@@ -1,0 +1,237 @@
+//! Whom this server believes: the keys that a root vouches for, what was called back, and the unsigned plugins that the
+//! operator allowed one by one.
+//!
+//! Lists come signed, from files or made here where this server is the curator. A list that is not taken leaves the one
+//! before in force; where there is none before, nobody is believed.
+
+mod curate;
+mod refresh;
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use toolyard_core::ports::{PluginLists, StoreError};
+use toolyard_protocol::{
+    Problem,
+    plugin::{ContentHash, Manifest, PluginId},
+};
+use toolyard_trust::{
+    AllowList, Allowed, Ground, KeyList, ListError, Pin, PublicKey, Revocations, SecretKey, SignError,
+    Verdict, judge,
+};
+
+/// Under which names the documents are stored.
+const PIN: &str = "pin";
+const KEYS: &str = "keys";
+const REVOCATIONS: &str = "revocations";
+
+/// What the operator says of trust.
+#[derive(Debug, Default)]
+pub struct TrustSetup {
+    /// The root key that is pinned.
+    pub root: Option<PublicKey>,
+    /// The key list, signed by the root.
+    pub keys_file: Option<PathBuf>,
+    /// The revocation list, signed by the root.
+    pub revocations_file: Option<PathBuf>,
+    /// The key with which this server signs plugins, where it is a curator.
+    pub curator: Option<SecretKey>,
+    /// Whose key that is, for people.
+    pub owner: String,
+    /// The secret half of the root, where this server signs lists itself.
+    pub root_secret: Option<SecretKey>,
+    /// Unsigned plugins that may run, each by id and content.
+    pub allowed: Vec<(PluginId, ContentHash)>,
+}
+
+/// Why lists or keys cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// Settings that do not fit together.
+    #[error("{0}")]
+    Setup(&'static str),
+    /// A list that is not taken.
+    #[error("the {what}: {error}")]
+    List {
+        /// Which.
+        what: &'static str,
+        /// Why.
+        error: ListError,
+    },
+    /// A file that cannot be read.
+    #[error("the {what} {}: {error}", path.display())]
+    File {
+        /// Which list.
+        what: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// Something was not signed.
+    #[error(transparent)]
+    Sign(#[from] SignError),
+    /// This server has no key for it.
+    #[error("{0}")]
+    NotHere(&'static str),
+    /// Signed, and still not believed: the lists do not have the key.
+    #[error("signed, but this server would not believe it: {0}")]
+    NotBelieved(String),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What is in force.
+#[derive(Debug, Clone)]
+struct Believed {
+    pin: Option<Pin>,
+    keys: KeyList,
+    keys_text: Option<String>,
+    revocations: Revocations,
+    revocations_text: Option<String>,
+}
+
+/// The pin as it is stored, with the root that the operator had named: another root is a new beginning.
+#[derive(Serialize, Deserialize)]
+struct StoredPin {
+    configured: PublicKey,
+    pin: Pin,
+}
+
+/// Whom this server believes.
+pub struct Trust {
+    setup: TrustSetup,
+    lists: Arc<dyn PluginLists>,
+    believed: RwLock<Arc<Believed>>,
+    /// One change at a time: numbers of lists only grow.
+    changing: tokio::sync::Mutex<()>,
+}
+
+impl Trust {
+    /// Checks the setup and reads the lists.
+    pub async fn open(
+        setup: TrustSetup,
+        lists: Arc<dyn PluginLists>,
+        now: Timestamp,
+    ) -> Result<Self, TrustError> {
+        check(&setup)?;
+        let nobody = Believed {
+            pin: None,
+            keys: KeyList::local([]),
+            keys_text: None,
+            revocations: Revocations::default(),
+            revocations_text: None,
+        };
+        let trust = Self {
+            setup,
+            lists,
+            believed: RwLock::new(Arc::new(nobody)),
+            changing: tokio::sync::Mutex::new(()),
+        };
+        trust.read_lists(now, refresh::When::Start).await?;
+        Ok(trust)
+    }
+
+    /// Reads the lists again. What is not taken leaves what was before in force. True where something is new.
+    pub async fn refresh(&self, now: Timestamp) -> Result<bool, TrustError> {
+        self.read_lists(now, refresh::When::Later).await
+    }
+
+    fn believed(&self) -> Arc<Believed> {
+        self.believed.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn believe(&self, believed: Believed) {
+        *self.believed.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(believed);
+    }
+
+    /// Says what a plugin is and whether it may run, by what is in force now.
+    pub fn judge(
+        &self,
+        manifest: &Manifest,
+        pinned: Option<&ContentHash>,
+        now: Timestamp,
+    ) -> Result<Verdict, Problem> {
+        let believed = self.believed();
+        // Allowed is one content, and with it what that content asks for.
+        let allowed =
+            self.setup.allowed.iter().filter(|(id, _)| *id == manifest.id).map(|(id, hash)| Allowed {
+                id: id.clone(),
+                content_hash: Some(hash.clone()),
+                permissions: manifest.permissions.clone(),
+            });
+        let ground = Ground {
+            keys: &believed.keys,
+            revocations: &believed.revocations,
+            allowed: &AllowList(allowed.collect()),
+            pinned,
+            now,
+        };
+        judge(manifest, &ground)
+    }
+
+    /// The key list as the root signed it.
+    pub fn keys_text(&self) -> Option<String> {
+        self.believed().keys_text.clone()
+    }
+
+    /// The revocation list as the root signed it.
+    pub fn revocations_text(&self) -> Option<String> {
+        self.believed().revocations_text.clone()
+    }
+
+    /// Whether this server signs plugins.
+    pub fn is_curator(&self) -> bool {
+        self.setup.curator.is_some()
+    }
+
+    /// The root that the operator means: named, or that of this server's own lists.
+    fn root(&self) -> Option<PublicKey> {
+        self.setup.root.clone().or_else(|| self.own_root().map(SecretKey::public))
+    }
+
+    /// The key with which this server signs lists: the root's, or its only one.
+    fn own_root(&self) -> Option<&SecretKey> {
+        let only = self.setup.curator.as_ref().filter(|_| self.setup.keys_file.is_none());
+        self.setup.root_secret.as_ref().or(only)
+    }
+}
+
+fn check(setup: &TrustSetup) -> Result<(), TrustError> {
+    let wrong = |text| Err(TrustError::Setup(text));
+    if setup.keys_file.is_some() && setup.root.is_none() {
+        return wrong(
+            "plugins.keys_file needs plugins.root_key: the public key that the list is signed with",
+        );
+    }
+    if setup.revocations_file.is_some() && setup.keys_file.is_none() {
+        return wrong(
+            "plugins.revocations_file needs plugins.keys_file; a server that makes its own lists makes both",
+        );
+    }
+    if setup.root_secret.is_some() && setup.curator.is_none() {
+        return wrong(
+            "a root's secret key without a curator's: a server that signs lists also signs plugins",
+        );
+    }
+    if setup.keys_file.is_none() {
+        let own = setup.root_secret.as_ref().or(setup.curator.as_ref()).map(SecretKey::public);
+        match (&setup.root, own) {
+            (Some(named), Some(own)) if *named != own => {
+                return wrong("plugins.root_key is not the key with which this server signs its lists");
+            }
+            (Some(_), None) => {
+                return wrong(
+                    "plugins.root_key alone says nothing: add plugins.keys_file, or a curator's key",
+                );
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! Reading the lists: from files, or those that this server signed.
+
+use std::path::Path;
+
+use jiff::{SignedDuration, Timestamp};
+use toolyard_trust::{KeyEntry, KeyList, ListError, MAX_LIST_BYTES, Pin, Revocations, SecretKey};
+
+use super::{Believed, KEYS, PIN, REVOCATIONS, StoredPin, Trust, TrustError};
+
+/// How long the key before the current one stays good, where this server signs its own lists.
+const OLD_KEY: SignedDuration = SignedDuration::from_hours(90 * 24);
+
+/// Whether something is in force already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum When {
+    Start,
+    Later,
+}
+
+impl Trust {
+    pub(super) async fn read_lists(&self, now: Timestamp, when: When) -> Result<bool, TrustError> {
+        let _one_at_a_time = self.changing.lock().await;
+        let Some(root) = self.root() else { return Ok(false) };
+        let stored = self.lists.plugin_list(PIN).await?;
+        let stored = stored.and_then(|text| serde_json::from_str::<StoredPin>(&text).ok());
+        // The store holds what was seen before; another root in the configuration is a new beginning.
+        let (pin, other) = match stored {
+            Some(stored) if stored.configured == root => (Some(stored.pin), None),
+            stored => (None, stored.map(|stored| stored.pin)),
+        };
+        if let Some(other) = other {
+            self.take_over_revocations(&other, now).await?;
+        }
+        let mut next = (*self.believed()).clone();
+        let mut pin = next.pin.take().or(pin).unwrap_or_else(|| Pin::new(root.clone()));
+        self.read_keys(&mut pin, &mut next, now, when).await?;
+        self.read_revocations(&mut pin, &mut next, now, when).await?;
+        let before = self.believed();
+        let new = before.keys_text != next.keys_text || before.revocations_text != next.revocations_text;
+        if before.pin.as_ref() != Some(&pin) {
+            let text = serde_json::to_string(&StoredPin { configured: root, pin: pin.clone() });
+            self.lists.keep_plugin_list(PIN, &text.unwrap_or_default()).await?;
+        }
+        next.pin = Some(pin);
+        self.believe(next);
+        Ok(new)
+    }
+
+    async fn read_keys(
+        &self,
+        pin: &mut Pin,
+        next: &mut Believed,
+        now: Timestamp,
+        when: When,
+    ) -> Result<(), TrustError> {
+        const WHAT: &str = "key list";
+        let text = match &self.setup.keys_file {
+            Some(path) => read(WHAT, path).await?,
+            None => self.own_keys(pin, now).await?,
+        };
+        match pin.accept_keys(&text, now) {
+            Ok((keys, newer)) => {
+                (next.keys, next.keys_text, *pin) = (keys, Some(text), newer);
+                Ok(())
+            }
+            // Signed plugins wait for a new list; the rest of the server need not.
+            Err(error @ ListError::Expired(_)) if when == When::Start => {
+                tracing::error!(%error, "no key is believed, so no signed plugin runs");
+                Ok(())
+            }
+            Err(error) => Err(TrustError::List { what: WHAT, error }),
+        }
+    }
+
+    async fn read_revocations(
+        &self,
+        pin: &mut Pin,
+        next: &mut Believed,
+        now: Timestamp,
+        when: When,
+    ) -> Result<(), TrustError> {
+        const WHAT: &str = "revocation list";
+        let text = match &self.setup.revocations_file {
+            Some(path) => Some(read(WHAT, path).await?),
+            None => self.own_revocations(now).await?,
+        };
+        let Some(text) = text else { return Ok(()) };
+        match pin.accept_revocations(&text, now) {
+            Ok((revocations, newer)) => {
+                (next.revocations, next.revocations_text, *pin) = (revocations, Some(text), newer);
+                Ok(())
+            }
+            // Not knowing what was called back is not the same as nothing: nothing signed runs until there is a new one.
+            Err(error @ ListError::Expired(at)) if when == When::Start => {
+                tracing::error!(%error, "no signed plugin runs");
+                next.revocations = Revocations { expires_at: Some(at), ..Revocations::default() };
+                Ok(())
+            }
+            Err(error) => Err(TrustError::List { what: WHAT, error }),
+        }
+    }
+
+    /// The key list of a server that is its own curator: the one that it signed last, or a new one where its key changed.
+    async fn own_keys(&self, pin: &Pin, now: Timestamp) -> Result<String, TrustError> {
+        let (Some(root), Some(curator)) = (self.own_root(), &self.setup.curator) else {
+            return Err(TrustError::NotHere("this server has no key to sign lists with"));
+        };
+        let stored = self.lists.plugin_list(KEYS).await?;
+        let last = stored.and_then(|text| pin.accept_keys(&text, now).ok().map(|(keys, _)| (text, keys)));
+        let current = curator.public();
+        if let Some((text, _)) =
+            last.as_ref().filter(|(_, keys)| keys.keys.first().is_some_and(|entry| entry.key == current))
+        {
+            return Ok(text.clone());
+        }
+        let (number, before) = last.map_or((pin.keys_seen, Vec::new()), |(_, keys)| (keys.number, keys.keys));
+        let old = before.into_iter().filter(|entry| entry.key != current).map(|mut entry| {
+            // Plugins of the old key are signed again meanwhile.
+            entry.expires_at = entry.expires_at.or_else(|| now.checked_add(OLD_KEY).ok());
+            entry
+        });
+        let list = KeyList {
+            number: number + 1,
+            issued_at: now,
+            expires_at: None,
+            keys: std::iter::once(KeyEntry::new(current.clone(), &self.setup.owner)).chain(old).collect(),
+            handovers: Vec::new(),
+        };
+        let text = list.sign(root)?;
+        self.lists.keep_plugin_list(KEYS, &text).await?;
+        Ok(text)
+    }
+
+    /// The revocation list that this server signed last; the first one is empty. None where it signs no lists.
+    async fn own_revocations(&self, now: Timestamp) -> Result<Option<String>, TrustError> {
+        if let Some(text) = self.lists.plugin_list(REVOCATIONS).await? {
+            return Ok(Some(text));
+        }
+        match self.own_root() {
+            Some(root) => {
+                let first = Revocations { number: 1, issued_at: now, ..Revocations::default() };
+                self.keep_revocations(&first, root).await.map(Some)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// A server that signs its own lists and got another root key signs again what was called back under the old one.
+    async fn take_over_revocations(&self, old: &Pin, now: Timestamp) -> Result<(), TrustError> {
+        let (Some(root), Some(text)) = (self.own_root(), self.lists.plugin_list(REVOCATIONS).await?) else {
+            return Ok(());
+        };
+        if let Ok((mut list, _)) = old.accept_revocations(&text, now) {
+            list.number += 1;
+            self.keep_revocations(&list, root).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn keep_revocations(
+        &self,
+        list: &Revocations,
+        root: &SecretKey,
+    ) -> Result<String, TrustError> {
+        let text = list.sign(root)?;
+        self.lists.keep_plugin_list(REVOCATIONS, &text).await?;
+        Ok(text)
+    }
+}
+
+async fn read(what: &'static str, path: &Path) -> Result<String, TrustError> {
+    let failed = |error| TrustError::File { what, path: path.to_owned(), error };
+    let length = tokio::fs::metadata(path).await.map_err(failed)?.len();
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    if length > MAX_LIST_BYTES {
+        return Err(TrustError::List { what, error: ListError::TooLarge(length) });
+    }
+    tokio::fs::read_to_string(path).await.map_err(failed)
+}

@@ -1,0 +1,194 @@
+//! The plugins that users have, and what those keep.
+
+use async_trait::async_trait;
+use sqlx::FromRow;
+use toolyard_core::ports::{InstalledPlugin, InstalledPlugins, PluginData, Room, StoreError, Switch};
+use toolyard_protocol::{
+    UserId,
+    plugin::{ContentHash, PluginId},
+};
+
+use super::{
+    SqliteStore, failed,
+    rows::{parsed, signed, text, time},
+};
+
+/// Most plugins of one user in one list.
+const MAX_PLUGINS: i64 = 1_000;
+/// Most keys in one list; a plugin's room has a smaller bound.
+const MAX_KEYS: i64 = 10_000;
+
+#[derive(FromRow)]
+struct PluginRow {
+    id: String,
+    version: String,
+    manifest: String,
+    hash: String,
+    status: String,
+    granted: String,
+    enabled: bool,
+    stopped: Option<String>,
+    installed_at: i64,
+}
+
+impl PluginRow {
+    fn read(self) -> Result<InstalledPlugin, StoreError> {
+        let switch = match (self.enabled, self.stopped) {
+            (true, _) => Switch::On,
+            (false, Some(why)) => Switch::Stopped(why),
+            (false, None) => Switch::Off,
+        };
+        Ok(InstalledPlugin {
+            id: parsed("id of a plugin", &self.id)?,
+            version: self.version,
+            manifest: self.manifest,
+            // A damaged row must not cost the user everything else: no content has this hash, so it is not run.
+            hash: self.hash.parse().unwrap_or_else(|_| ContentHash::from_digest(&[0; 32])),
+            status: self.status,
+            granted: serde_json::from_str(&self.granted).unwrap_or_default(),
+            switch,
+            at: time(self.installed_at),
+        })
+    }
+}
+
+/// The two columns of a switch.
+fn columns(switch: &Switch) -> (bool, Option<&str>) {
+    match switch {
+        Switch::On => (true, None),
+        Switch::Off => (false, None),
+        Switch::Stopped(why) => (false, Some(why)),
+    }
+}
+
+#[async_trait]
+impl InstalledPlugins for SqliteStore {
+    async fn plugins(&self, user: &UserId) -> Result<Vec<InstalledPlugin>, StoreError> {
+        let sql = "SELECT * FROM plugins WHERE user = ? ORDER BY installed_at, id LIMIT ?";
+        let query = sqlx::query_as::<_, PluginRow>(sql).bind(user.as_str()).bind(MAX_PLUGINS);
+        query.fetch_all(&self.read).await.map_err(failed)?.into_iter().map(PluginRow::read).collect()
+    }
+
+    async fn plugin(&self, user: &UserId, id: &PluginId) -> Result<Option<InstalledPlugin>, StoreError> {
+        let sql = "SELECT * FROM plugins WHERE user = ? AND id = ?";
+        let query = sqlx::query_as::<_, PluginRow>(sql).bind(user.as_str()).bind(id.as_str());
+        query.fetch_optional(&self.read).await.map_err(failed)?.map(PluginRow::read).transpose()
+    }
+
+    async fn put_plugin(
+        &self,
+        user: &UserId,
+        plugin: &InstalledPlugin,
+        most: usize,
+    ) -> Result<bool, StoreError> {
+        let mut tx = self.begin().await?;
+        let sql = "SELECT COUNT(*) FROM plugins WHERE user = ? AND id <> ?";
+        let others = sqlx::query_scalar::<_, i64>(sql).bind(user.as_str()).bind(plugin.id.as_str());
+        if others.fetch_one(&mut *tx).await.map_err(failed)? >= signed(most as u64) {
+            return Ok(false);
+        }
+        let (enabled, stopped) = columns(&plugin.switch);
+        sqlx::query(
+            "INSERT INTO plugins (user, id, version, manifest, hash, status, granted, enabled, stopped, installed_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+             ON CONFLICT (user, id) DO UPDATE SET version = excluded.version, manifest = excluded.manifest,
+             hash = excluded.hash, status = excluded.status, granted = excluded.granted,
+             enabled = excluded.enabled, stopped = excluded.stopped",
+        )
+        .bind(user.as_str())
+        .bind(plugin.id.as_str())
+        .bind(&plugin.version)
+        .bind(&plugin.manifest)
+        .bind(plugin.hash.as_str())
+        .bind(&plugin.status)
+        .bind(text("permissions", &plugin.granted)?)
+        .bind(enabled)
+        .bind(stopped)
+        .bind(plugin.at.as_millisecond())
+        .execute(&mut *tx)
+        .await
+        .map_err(failed)?;
+        tx.commit().await.map_err(failed)?;
+        Ok(true)
+    }
+
+    async fn switch_plugin(
+        &self,
+        user: &UserId,
+        id: &PluginId,
+        hash: &ContentHash,
+        switch: &Switch,
+    ) -> Result<bool, StoreError> {
+        let (enabled, stopped) = columns(switch);
+        let sql = "UPDATE plugins SET enabled = ?, stopped = ? WHERE user = ? AND id = ? AND hash = ?";
+        let query = sqlx::query(sql).bind(enabled).bind(stopped).bind(user.as_str());
+        let query = query.bind(id.as_str()).bind(hash.as_str());
+        Ok(query.execute(&self.write).await.map_err(failed)?.rows_affected() > 0)
+    }
+
+    async fn remove_plugin(&self, user: &UserId, id: &PluginId) -> Result<bool, StoreError> {
+        let mut tx = self.begin().await?;
+        let gone = sqlx::query("DELETE FROM plugins WHERE user = ? AND id = ?");
+        let gone = gone.bind(user.as_str()).bind(id.as_str()).execute(&mut *tx).await.map_err(failed)?;
+        if let Some(package) = id.package() {
+            // One that comes back is a new one: all of its tools are on.
+            let sql =
+                "DELETE FROM tool_settings WHERE user = ?1 AND substr(tool, 1, length(?2) + 1) = ?2 || ':'";
+            let forget = sqlx::query(sql).bind(user.as_str()).bind(package.as_str());
+            forget.execute(&mut *tx).await.map_err(failed)?;
+        }
+        tx.commit().await.map_err(failed)?;
+        Ok(gone.rows_affected() > 0)
+    }
+}
+
+#[async_trait]
+impl PluginData for SqliteStore {
+    async fn value(&self, user: &UserId, id: &PluginId, key: &str) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT value FROM plugin_data WHERE user = ? AND id = ? AND key = ?";
+        let query = sqlx::query_scalar(sql).bind(user.as_str()).bind(id.as_str()).bind(key);
+        query.fetch_optional(&self.read).await.map_err(failed)
+    }
+
+    async fn set_value(
+        &self,
+        user: &UserId,
+        id: &PluginId,
+        key: &str,
+        value: &str,
+        room: Room,
+    ) -> Result<bool, StoreError> {
+        let mut tx = self.begin().await?;
+        let there = sqlx::query("SELECT 1 FROM plugins WHERE user = ? AND id = ?");
+        let there = there.bind(user.as_str()).bind(id.as_str()).fetch_optional(&mut *tx).await;
+        if there.map_err(failed)?.is_none() {
+            // Removed while it ran: what it keeps would stay for ever.
+            return Ok(false);
+        }
+        let sql = "INSERT INTO plugin_data (user, id, key, value) VALUES (?, ?, ?, ?)
+             ON CONFLICT (user, id, key) DO UPDATE SET value = excluded.value";
+        let query = sqlx::query(sql).bind(user.as_str()).bind(id.as_str()).bind(key).bind(value);
+        query.execute(&mut *tx).await.map_err(failed)?;
+        let sql = "SELECT COUNT(*), COALESCE(SUM(OCTET_LENGTH(key) + OCTET_LENGTH(value)), 0)
+             FROM plugin_data WHERE user = ? AND id = ?";
+        let total = sqlx::query_as::<_, (i64, i64)>(sql).bind(user.as_str()).bind(id.as_str());
+        let (keys, bytes) = total.fetch_one(&mut *tx).await.map_err(failed)?;
+        if keys > signed(room.keys as u64) || bytes > signed(room.bytes as u64) {
+            return Ok(false);
+        }
+        tx.commit().await.map_err(failed)?;
+        Ok(true)
+    }
+
+    async fn remove_value(&self, user: &UserId, id: &PluginId, key: &str) -> Result<bool, StoreError> {
+        let sql = "DELETE FROM plugin_data WHERE user = ? AND id = ? AND key = ?";
+        let query = sqlx::query(sql).bind(user.as_str()).bind(id.as_str()).bind(key);
+        Ok(query.execute(&self.write).await.map_err(failed)?.rows_affected() > 0)
+    }
+
+    async fn value_keys(&self, user: &UserId, id: &PluginId) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT key FROM plugin_data WHERE user = ? AND id = ? ORDER BY key LIMIT ?";
+        let query = sqlx::query_scalar(sql).bind(user.as_str()).bind(id.as_str()).bind(MAX_KEYS);
+        query.fetch_all(&self.read).await.map_err(failed)
+    }
+}

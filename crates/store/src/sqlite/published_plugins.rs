@@ -1,0 +1,135 @@
+//! The catalogue of plugins that a curator of this server signed, and the documents about whom to believe.
+
+use async_trait::async_trait;
+use sqlx::FromRow;
+use toolyard_core::ports::{PluginLists, PublishedPlugin, PublishedPlugins, StoreError};
+use toolyard_protocol::plugin::PluginId;
+
+use super::{
+    SqliteStore, failed,
+    rows::{parsed, signed, time},
+};
+
+#[derive(FromRow)]
+struct PublishedRow {
+    id: String,
+    version: String,
+    name: String,
+    description: String,
+    publisher: Option<String>,
+    hash: String,
+    manifest: String,
+    by: String,
+    published_at: i64,
+}
+
+impl PublishedRow {
+    fn read(self) -> Result<PublishedPlugin, StoreError> {
+        Ok(PublishedPlugin {
+            id: parsed("id of a plugin", &self.id)?,
+            version: self.version,
+            name: self.name,
+            description: self.description,
+            publisher: self.publisher,
+            hash: parsed("hash of a plugin", &self.hash)?,
+            manifest: self.manifest,
+            by: self.by,
+            at: time(self.published_at),
+        })
+    }
+}
+
+/// Words as a pattern of LIKE, in which nothing of theirs is special.
+fn pattern(words: &str) -> String {
+    let mut pattern = "%".to_owned();
+    for c in words.chars() {
+        if matches!(c, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern + "%"
+}
+
+#[async_trait]
+impl PublishedPlugins for SqliteStore {
+    async fn publish_plugin(&self, plugin: &PublishedPlugin, most: usize) -> Result<bool, StoreError> {
+        let mut tx = self.begin().await?;
+        let sql = "SELECT hash FROM published_plugins WHERE id = ? AND version = ?";
+        let there = sqlx::query_scalar::<_, String>(sql).bind(plugin.id.as_str()).bind(&plugin.version);
+        if let Some(hash) = there.fetch_optional(&mut *tx).await.map_err(failed)? {
+            if hash != plugin.hash.as_str() {
+                return Ok(false);
+            }
+            // The same content with another signature: keys are changed, and plugins are signed again.
+            let sql = "UPDATE published_plugins SET manifest = ? WHERE id = ? AND version = ?";
+            let again =
+                sqlx::query(sql).bind(&plugin.manifest).bind(plugin.id.as_str()).bind(&plugin.version);
+            again.execute(&mut *tx).await.map_err(failed)?;
+            tx.commit().await.map_err(failed)?;
+            return Ok(true);
+        }
+        let count = sqlx::query_scalar::<_, i64>("SELECT COUNT(*) FROM published_plugins");
+        if count.fetch_one(&mut *tx).await.map_err(failed)? >= signed(most as u64) {
+            return Ok(false);
+        }
+        sqlx::query(
+            "INSERT INTO published_plugins (id, version, name, description, publisher, hash, manifest, by, published_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(plugin.id.as_str())
+        .bind(&plugin.version)
+        .bind(&plugin.name)
+        .bind(&plugin.description)
+        .bind(&plugin.publisher)
+        .bind(plugin.hash.as_str())
+        .bind(&plugin.manifest)
+        .bind(&plugin.by)
+        .bind(plugin.at.as_millisecond())
+        .execute(&mut *tx)
+        .await
+        .map_err(failed)?;
+        tx.commit().await.map_err(failed)?;
+        Ok(true)
+    }
+
+    async fn published(
+        &self,
+        words: &str,
+        after: Option<&PluginId>,
+        limit: usize,
+    ) -> Result<Vec<PublishedPlugin>, StoreError> {
+        let query = sqlx::query_as::<_, PublishedRow>(
+            "SELECT * FROM published_plugins WHERE number IN (SELECT MAX(number) FROM published_plugins GROUP BY id)
+             AND (?1 IS NULL OR id > ?1) AND (id LIKE ?2 ESCAPE '\\' OR name LIKE ?2 ESCAPE '\\'
+             OR description LIKE ?2 ESCAPE '\\' OR publisher LIKE ?2 ESCAPE '\\') ORDER BY id LIMIT ?3",
+        );
+        let query = query.bind(after.map(PluginId::as_str)).bind(pattern(words)).bind(signed(limit as u64));
+        query.fetch_all(&self.read).await.map_err(failed)?.into_iter().map(PublishedRow::read).collect()
+    }
+
+    async fn published_version(
+        &self,
+        id: &PluginId,
+        version: Option<&str>,
+    ) -> Result<Option<PublishedPlugin>, StoreError> {
+        let sql = "SELECT * FROM published_plugins WHERE id = ?1 AND (?2 IS NULL OR version = ?2)
+             ORDER BY number DESC LIMIT 1";
+        let query = sqlx::query_as::<_, PublishedRow>(sql).bind(id.as_str()).bind(version);
+        query.fetch_optional(&self.read).await.map_err(failed)?.map(PublishedRow::read).transpose()
+    }
+}
+
+#[async_trait]
+impl PluginLists for SqliteStore {
+    async fn plugin_list(&self, name: &str) -> Result<Option<String>, StoreError> {
+        let query = sqlx::query_scalar("SELECT text FROM plugin_lists WHERE name = ?").bind(name);
+        query.fetch_optional(&self.read).await.map_err(failed)
+    }
+
+    async fn keep_plugin_list(&self, name: &str, text: &str) -> Result<(), StoreError> {
+        let sql = "INSERT INTO plugin_lists (name, text) VALUES (?, ?)
+             ON CONFLICT (name) DO UPDATE SET text = excluded.text";
+        sqlx::query(sql).bind(name).bind(text).execute(&self.write).await.map(drop).map_err(failed)
+    }
+}
