@@ -15,7 +15,7 @@ if ! command -v cmake >/dev/null || ! command -v clang >/dev/null; then
 fi
 scripts/demo-model.sh fetch
 
-# All in one selection of packages, so that llama.cpp is built once.
+# Always the same selection of packages: each other one builds llama.cpp anew.
 local=(--locked -p toolyard-agent -p toolyard-cli --features toolyard-agent/local,toolyard-cli/local)
 cargo clippy "${local[@]}" --all-targets -- -D warnings
 cargo test "${local[@]}" --test local

@@ -1,28 +1,14 @@
 //! How plugins are told to people.
 
-use toolyard_protocol::plugin::{Permissions, Storage};
+use toolyard_client_sdk::plugins::js::in_words;
+use toolyard_protocol::plugin::Permissions;
 use toolyard_trust::{Finding, Report, Severity};
 
 use crate::text;
 
 /// What a plugin asks for, a line each.
 pub(super) fn permissions(asked: &Permissions) -> Vec<String> {
-    let mut lines: Vec<String> = asked
-        .network
-        .iter()
-        .map(|host| match host.as_str().strip_prefix("*.") {
-            Some(name) => format!("talks to everything under {name}"),
-            None => format!("talks to {host}"),
-        })
-        .collect();
-    match asked.storage {
-        Storage::None => {}
-        Storage::Usual => lines.push("keeps data between calls".to_owned()),
-        Storage::Bytes(bytes) => lines.push(format!("keeps data between calls, at most {bytes} bytes")),
-    }
-    if asked.clock {
-        lines.push("knows the time".to_owned());
-    }
+    let mut lines = in_words(asked);
     if lines.is_empty() {
         lines.push("nothing: no network, no storage, no clock".to_owned());
     }
