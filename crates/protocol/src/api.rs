@@ -49,6 +49,8 @@ pub enum ApiErrorCode {
     TooLarge,
     /// Too many requests.
     RateLimited,
+    /// Nobody set up what would be needed for it.
+    NotImplemented,
     /// The server stops, or a part it needs is away.
     Unavailable,
     /// A fault of the server; the log says more.

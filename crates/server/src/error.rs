@@ -67,6 +67,7 @@ pub(crate) const fn status_of(code: ApiErrorCode) -> StatusCode {
         ApiErrorCode::Conflict => StatusCode::CONFLICT,
         ApiErrorCode::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ApiErrorCode::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        ApiErrorCode::NotImplemented => StatusCode::NOT_IMPLEMENTED,
         ApiErrorCode::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         ApiErrorCode::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }

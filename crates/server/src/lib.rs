@@ -7,6 +7,7 @@
 //! | who is asking | [`auth`] |
 //! | REST, noun by noun | `rest` |
 //! | the sockets of apps and devices | `ws` |
+//! | words to sound and sound to words | `speech` |
 //! | every setting | [`config`] |
 
 pub mod auth;
@@ -31,6 +32,7 @@ mod rest;
 pub mod routes;
 pub mod secrets;
 pub mod serve;
+mod speech;
 mod state;
 pub mod telemetry;
 mod ws;
@@ -38,6 +40,7 @@ mod ws;
 pub use lifecycle::Lifecycle;
 pub use plugins::PluginDesk;
 pub use serve::{Server, World};
+pub use speech::Speech;
 pub use state::{AppState, Shared, Stores};
 /// Which tools a model gets to see: for programs that measure how well they are chosen.
 pub use toolyard_agent::shortlist;

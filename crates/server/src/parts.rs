@@ -108,11 +108,14 @@ pub(crate) fn call_limits(config: &CallsConfig) -> CallLimits {
     }
 }
 
-pub(crate) fn rates(config: &RateConfig) -> Result<Rates, StartError> {
-    let rate = |per_second, burst| match (NonZeroU32::new(per_second), NonZeroU32::new(burst)) {
+pub(crate) fn rate(per_second: u32, burst: u32) -> Result<Rate, StartError> {
+    match (NonZeroU32::new(per_second), NonZeroU32::new(burst)) {
         (Some(per_second), Some(burst)) => Ok(Rate { per_second, burst }),
         _ => Err(StartError::Config("rates: at least 1".to_owned())),
-    };
+    }
+}
+
+pub(crate) fn rates(config: &RateConfig) -> Result<Rates, StartError> {
     Ok(Rates {
         user: rate(config.user_per_s, config.user_burst)?,
         tool: rate(config.tool_per_s, config.tool_burst)?,
@@ -152,6 +155,9 @@ pub(crate) fn session_settings(config: &Config) -> SessionSettings {
         control_queue: sessions.control_queue,
         max_users: sessions.max_users,
         max_apps: sessions.max_apps,
+        speech_link: Duration::from_secs(config.speech.link_s),
+        utterances: config.speech.transcribe_waiting,
+        spoken_language: config.speech.language.clone(),
         ..SessionSettings::default()
     }
 }

@@ -142,6 +142,7 @@ pub fn table() -> Vec<Route> {
     routes.extend(rest::oauth::routes());
     routes.extend(rest::plugins::routes());
     routes.extend(rest::models::routes());
+    routes.extend(rest::tts::routes());
     routes.extend(rest::health::routes());
     routes.extend(mcp::routes());
     routes.extend(chat::routes());

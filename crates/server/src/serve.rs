@@ -35,6 +35,7 @@ use crate::{
     models::ModelBook,
     openapi, parts, plugins, routes,
     secrets::{self, RootKeyError},
+    speech::{self, SpeechMetrics},
     state::{AppState, Shared, Stores},
     telemetry::{self, CallMetrics, TraceError, Traces},
 };
@@ -155,6 +156,16 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
     let guard = parts::guard(&config, mode)?;
     let http = HttpClient::new(guard.clone(), parts::client_settings(&config));
     let limits = parts::call_limits(&config.calls);
+    let (recorder, metrics) = telemetry::recorder();
+    let around = speech::Around {
+        secrets: &*secrets,
+        environment: &world.environment,
+        ids: &world.ids,
+        tasks: &lifecycle.tasks,
+        client: parts::client_settings(&config),
+        metrics: SpeechMetrics::new(&recorder),
+    };
+    let (speech, transcriber) = speech::open(&config.speech, around)?;
     let sessions = Sessions::new(SessionParts {
         apps: store.clone(),
         data: store.clone(),
@@ -167,6 +178,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         clock: world.clock.clone(),
         ids: world.ids.clone(),
         limits: limits.clone(),
+        transcriber,
         settings: parts::session_settings(&config),
         tasks: lifecycle.tasks.clone(),
         stopping: lifecycle.stopping.clone(),
@@ -245,7 +257,6 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
     if let Some(url) = &config.telemetry.otlp_url {
         Traces::to(url, world.ids.clone())?.follow(executor.watch(), &lifecycle);
     }
-    let (recorder, metrics) = telemetry::recorder();
     let mcp = McpDoor::new(&*secrets, &config.mcp);
     let models = Arc::new(ModelBook::new(&config, &world)?);
     let state: AppState = Arc::new(Shared {
@@ -256,6 +267,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         upstreams,
         plugins,
         sessions,
+        speech,
         signals,
         limiter,
         tokens: Tokens::new(&*secrets)?,
@@ -340,6 +352,7 @@ fn housekeeping(state: &AppState) {
         Box::pin(async move {
             state.catalog.forget_idle();
             state.limiter.forget_idle();
+            state.speech.tidy();
             state.mcp.tidy(&state);
             state.kept.forget_late(state.clock.now());
             state.upstreams.tidy(|user| state.mcp.changes.is_heard(user));

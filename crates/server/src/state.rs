@@ -26,6 +26,7 @@ use crate::{
     mcp::McpDoor,
     models::ModelBook,
     plugins::PluginDesk,
+    speech::Speech,
     telemetry::CallMetrics,
 };
 
@@ -74,6 +75,8 @@ pub struct Shared {
     pub plugins: PluginDesk,
     /// Who is live.
     pub sessions: Sessions,
+    /// Words to sound, and sound to words.
+    pub speech: Speech,
     /// The news that something changed.
     pub signals: Arc<dyn Signals>,
     /// Rate limits, to be tidied now and then.

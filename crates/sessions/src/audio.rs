@@ -1,7 +1,7 @@
 //! Sound that apps want played, on its way to the device.
 //!
 //! SDK apps put the platform's own `/api/tts?text=…` into the request, always as https. A device gets an address it can
-//! reach, and the words themselves, so that one that can speak needs no address at all.
+//! reach and may fetch (`speech_link`), and the words themselves, so that one that can speak needs no address at all.
 
 use std::sync::Arc;
 
@@ -35,7 +35,15 @@ impl Sessions {
             }
             return;
         };
-        let text = repair(&mut request.audio_url, &self.parts().settings.app_socket_url);
+        let settings = &self.parts().settings;
+        let own = own_speech(&request.audio_url, &settings.app_socket_url);
+        let text = own.as_ref().and_then(words_of);
+        if let Some(mut url) = own {
+            let now = self.parts().clock.now().as_second();
+            let lifetime = i64::try_from(settings.speech_link.as_secs()).unwrap_or(i64::MAX);
+            self.0.speech_links.sign(&mut url, &live.id, now.saturating_add(lifetime));
+            request.audio_url = url.into();
+        }
         let message = DeviceAudioPlayRequest { request, package_name: package.clone(), text };
         device.outbox.control(ToDevice::AudioPlayRequest(message).to_text());
         state.expect_answer(&id, package);
@@ -55,18 +63,21 @@ impl Sessions {
     }
 }
 
-/// Where the address is our own `/api/tts`: puts our real scheme in, and gives the words back.
-fn repair(address: &mut String, own: &str) -> Option<String> {
+/// The address, where it is our own `/api/tts`, with our real scheme; its words are in it.
+fn own_speech(address: &str, own: &str) -> Option<Url> {
     let (mut url, own) = (Url::parse(address).ok()?, Url::parse(own).ok()?);
     let same = url.host() == own.host()
         && (url.port() == own.port() || url.port_or_known_default() == own.port_or_known_default());
-    if !same || url.path() != "/api/tts" {
+    let below = own.path().strip_suffix("/app-ws").unwrap_or_default();
+    if !same || url.path().strip_prefix(below) != Some("/api/tts") {
         return None;
     }
     let scheme = if own.scheme() == "wss" { "https" } else { "http" };
-    if url.set_scheme(scheme).is_ok() {
-        *address = url.to_string();
-    }
+    url.set_scheme(scheme).ok()?;
+    Some(url)
+}
+
+fn words_of(url: &Url) -> Option<String> {
     url.query_pairs().find(|(name, _)| name == "text").map(|(_, text)| text.into_owned())
 }
 
@@ -76,18 +87,25 @@ mod tests {
 
     #[test]
     fn our_own_address_is_repaired_and_gives_the_words() {
-        let mut address = "https://127.0.0.1:8021/api/tts?text=1.+buy+milk%0A2.+call+Bob".to_owned();
-        let words = repair(&mut address, "ws://127.0.0.1:8021/app-ws");
-        assert_eq!(words.as_deref(), Some("1. buy milk\n2. call Bob"));
-        assert_eq!(address, "http://127.0.0.1:8021/api/tts?text=1.+buy+milk%0A2.+call+Bob");
+        let address = "https://127.0.0.1:8021/api/tts?text=1.+buy+milk%0A2.+call+Bob";
+        let url = own_speech(address, "ws://127.0.0.1:8021/app-ws").unwrap();
+        assert_eq!(words_of(&url).as_deref(), Some("1. buy milk\n2. call Bob"));
+        assert_eq!(url.as_str(), "http://127.0.0.1:8021/api/tts?text=1.+buy+milk%0A2.+call+Bob");
+        let below =
+            own_speech("https://tools.example/yard/api/tts", "wss://tools.example/yard/app-ws").unwrap();
+        assert_eq!((below.as_str(), words_of(&below)), ("https://tools.example/yard/api/tts", None));
     }
 
     #[test]
-    fn foreign_addresses_stay() {
-        for foreign in ["https://example.com/a.mp3", "https://127.0.0.1:9/api/tts?text=a", "not a url"] {
-            let mut address = foreign.to_owned();
-            assert_eq!(repair(&mut address, "ws://127.0.0.1:8021/app-ws"), None);
-            assert_eq!(address, foreign);
+    fn foreign_addresses_are_not_ours() {
+        for foreign in [
+            "https://example.com/a.mp3",
+            "https://127.0.0.1:9/api/tts?text=a",
+            "https://127.0.0.1:8021/api/ttse?text=a",
+            "https://127.0.0.1:8021/x/api/tts?text=a",
+            "not a url",
+        ] {
+            assert_eq!(own_speech(foreign, "ws://127.0.0.1:8021/app-ws"), None, "{foreign}");
         }
     }
 }

@@ -55,7 +55,7 @@ impl Sessions {
         }
         let number = self.next_link();
         let mut state = live.lock();
-        let before = state.device.replace(DeviceLink { number, outbox: outbox.clone() });
+        let before = state.device.replace(DeviceLink { number, outbox: outbox.clone(), transcribes: false });
         if let Some(before) = before {
             before.outbox.close(1000, "another device connected");
         }
@@ -148,7 +148,10 @@ impl DeviceSocket {
                 self.glasses(&glasses).await;
                 self.relay(event, &to_raw(&FromDevice::GlassesConnectionState(glasses)));
             }
-            FromDevice::LocalTranscription(heard) => self.relay(event, &to_raw(&Transcription::from(&heard))),
+            FromDevice::LocalTranscription(heard) => {
+                self.recognises_speech();
+                self.sessions.relay_words(&self.live, &Transcription::from(&heard));
+            }
             FromDevice::AudioPlayResponse(answer) => self.sessions.played(&self.live, answer),
             FromDevice::RtmpStreamStatus(ref fields) => self.relay(event, &to_raw(fields)),
             FromDevice::Event(happened) => {
@@ -169,6 +172,14 @@ impl DeviceSocket {
     /// Takes a piece of sound.
     pub fn hear(&self, sound: &Bytes) {
         self.sessions.relay_sound(&self.live, sound);
+        self.sessions.listen(&self.live, sound);
+    }
+
+    fn recognises_speech(&self) {
+        let mut state = self.live.lock();
+        if let Some(device) = state.device.as_mut().filter(|device| device.number == self.number) {
+            device.transcribes = true;
+        }
     }
 
     async fn glasses(&self, glasses: &GlassesConnection) {

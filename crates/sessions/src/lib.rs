@@ -9,6 +9,8 @@
 //! | the state of one app for one user | `run` |
 //! | an app's socket: who it is, what it says | `attach`, `app_socket` |
 //! | a device's socket | `device_socket` |
+//! | words out of a device's sound | `voice`, `listen` |
+//! | sound that apps want played, and the addresses it is fetched from | `audio`, `speech_link` |
 //! | what is on the screen | `screen` |
 //! | queues towards sockets | `outbox` |
 //!
@@ -19,6 +21,7 @@ mod app_socket;
 mod attach;
 mod audio;
 mod device_socket;
+mod listen;
 mod lost;
 mod notice;
 mod open;
@@ -28,17 +31,22 @@ mod run;
 mod screen;
 mod sessions;
 mod settings;
+mod speech_link;
 mod stop;
 mod streams;
 mod sweep;
 mod user;
+mod voice;
 mod wake;
 mod webhook;
 
 pub use app_socket::AppSocket;
 pub use attach::{AppIntroduction, Refused};
 pub use device_socket::{DeviceOrder, DeviceSocket};
+pub use listen::{Heard, Transcriber};
 pub use outbox::{Frame, Outbox};
 pub use sessions::{SessionParts, Sessions};
 pub use settings::SessionSettings;
+pub use speech_link::{LinkError, SPEECH_PARAMETERS, SPEECH_SIGNATURE, SpeechLinks};
 pub use stop::StopError;
+pub use voice::{SAMPLES_PER_SECOND, Utterance};

@@ -22,9 +22,11 @@ use toolyard_net::{Guard, HttpClient};
 use toolyard_protocol::{AppSessionId, ErrorCode, PackageName, UserId, api::SessionSummary};
 
 use crate::{
+    listen::Transcriber,
     outbox::Outbox,
     run::{Opened, Run},
     settings::SessionSettings,
+    speech_link::SpeechLinks,
     user::User,
 };
 
@@ -52,6 +54,8 @@ pub struct SessionParts {
     pub ids: Arc<dyn Ids>,
     /// How long a wake may take.
     pub limits: CallLimits,
+    /// Makes words of the sound of devices, where there is one.
+    pub transcriber: Option<Arc<dyn Transcriber>>,
     /// Bounds and times.
     pub settings: SessionSettings,
     /// A stop waits for what runs here.
@@ -70,13 +74,17 @@ pub(crate) struct Inner {
     /// Whose run an app session id is. Ids are looked up here, never parsed.
     pub(crate) by_session: DashMap<AppSessionId, (UserId, PackageName)>,
     links: AtomicU64,
+    dropped_utterances: AtomicU64,
+    pub(crate) speech_links: SpeechLinks,
 }
 
 impl Sessions {
     /// Nobody yet.
     pub fn new(parts: SessionParts) -> Self {
         let (users, by_session) = (DashMap::new(), DashMap::new());
-        Self(Arc::new(Inner { parts, users, by_session, links: AtomicU64::new(0) }))
+        let speech_links = SpeechLinks::new(&*parts.secrets);
+        let (links, dropped_utterances) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self(Arc::new(Inner { parts, users, by_session, links, dropped_utterances, speech_links }))
     }
 
     /// The user's session, made where there is none. None where there are too many.
@@ -108,6 +116,15 @@ impl Sessions {
     /// How many users are live.
     pub fn users(&self) -> usize {
         self.0.users.len()
+    }
+
+    /// How many utterances were dropped because the transcriber was slow, over all users.
+    pub fn dropped_utterances(&self) -> u64 {
+        self.0.dropped_utterances.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn utterance_dropped(&self) {
+        self.0.dropped_utterances.fetch_add(1, Ordering::Relaxed);
     }
 
     /// What the API shows of a session.

@@ -29,6 +29,12 @@ pub struct SessionSettings {
     pub max_users: usize,
     /// Apps that run for one user at once.
     pub max_apps: usize,
+    /// How long an address of speech that goes to a device is good.
+    pub speech_link: Duration,
+    /// Utterances of one user that wait for the transcriber; more push the oldest out.
+    pub utterances: usize,
+    /// What is spoken here, where apps want to hear several languages: `en-US`.
+    pub spoken_language: Option<String>,
 }
 
 impl Default for SessionSettings {
@@ -46,6 +52,9 @@ impl Default for SessionSettings {
             control_queue: 256,
             max_users: 100_000,
             max_apps: 32,
+            speech_link: Duration::from_secs(300),
+            utterances: 4,
+            spoken_language: None,
         }
     }
 }

@@ -7,12 +7,14 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep_until};
 use toolyard_protocol::{
     PackageName,
+    raw::to_raw,
     session::{
         DisplayEvent, ToApp, ToDevice,
         app_messages::DataStream,
         device_messages::{DeviceDisplay, MicrophoneStateChange},
+        speech::Transcription,
     },
-    stream::{Event, StreamKind},
+    stream::{DEFAULT_LANGUAGE, Event, StreamKind},
 };
 
 use crate::{
@@ -38,6 +40,12 @@ impl Sessions {
                 outbox.stream(Frame::Text(self.stream_message(run, stream_type, data)));
             }
         }
+    }
+
+    /// Gives words to every app that listens for their language, whoever recognised them.
+    pub(crate) fn relay_words(&self, live: &Arc<User>, words: &Transcription) {
+        let language = words.transcribe_language.as_deref().unwrap_or(DEFAULT_LANGUAGE).to_owned();
+        self.relay(live, &Event::Transcription { language }, &to_raw(words));
     }
 
     /// Gives an answer of the device to the one app that asked.

@@ -16,6 +16,7 @@ use toolyard_protocol::{
 };
 
 use crate::{
+    listen::Ear,
     outbox::Outbox,
     run::{Opened, Phase, Run},
     screen::Screen,
@@ -36,6 +37,8 @@ pub(crate) struct User {
 pub(crate) struct DeviceLink {
     pub(crate) number: u64,
     pub(crate) outbox: Arc<Outbox>,
+    /// It recognises speech itself, and says so by doing it: then its sound is not transcribed once more.
+    pub(crate) transcribes: bool,
 }
 
 /// What is live.
@@ -51,6 +54,8 @@ pub(crate) struct Live {
     pub(crate) last_used: Instant,
     /// Whether the device was told to listen.
     pub(crate) microphone: bool,
+    /// What is heard of the user.
+    pub(crate) ear: Ear,
     /// When the timer of the screen is set to ring.
     pub(crate) screen_timer: Option<Instant>,
     /// Who asked for a sound or a place, by the id of the request. Old ones give way.
@@ -68,6 +73,7 @@ impl User {
             screen: Screen::default(),
             last_used: Instant::now(),
             microphone: false,
+            ear: Ear::default(),
             screen_timer: None,
             pending: VecDeque::new(),
         };

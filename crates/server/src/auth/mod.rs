@@ -12,6 +12,7 @@ mod tokens;
 
 pub(crate) use self::identity::{
     ActingFor, Anybody, Builder, Curator, ForUser, USER_HEADER, acting, acting_over_mcp, by_credential,
+    identify,
 };
 pub use self::{
     identity::{Identity, Proof, Refusal},

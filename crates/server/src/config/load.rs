@@ -154,6 +154,19 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     at_least("plugins.memory_bytes", plugins.memory_bytes as u64, 1024 * 1024)?;
     at_least("plugins.time_ms", plugins.time_ms, 1)?;
     at_least("plugins.compute_ms", plugins.compute_ms, 1)?;
+    let speech = &config.speech;
+    for (path, value) in [
+        ("speech.text_chars", speech.text_chars),
+        ("speech.at_once", speech.at_once),
+        ("speech.transcribe_at_once", speech.transcribe_at_once),
+        ("speech.transcribe_waiting", speech.transcribe_waiting),
+    ] {
+        at_least(path, value as u64, 1)?;
+    }
+    at_least("speech.sound_bytes", speech.sound_bytes as u64, 1_024)?;
+    at_least("speech.timeout_ms", speech.timeout_ms, 1)?;
+    at_least("speech.transcribe_timeout_ms", speech.transcribe_timeout_ms, 1)?;
+    at_least("speech.link_s", speech.link_s, 1)?;
     at_least("ledger.batch_size", config.ledger.batch_size as u64, 1)?;
     at_least("ledger.keep_days", config.ledger.keep_days.into(), 1)?;
     let rates = &config.rates;
@@ -164,6 +177,10 @@ fn check(config: &Config) -> Result<(), ConfigError> {
         ("rates.tool_burst", rates.tool_burst),
         ("rates.all_per_s", rates.all_per_s),
         ("rates.all_burst", rates.all_burst),
+        ("speech.user_per_s", speech.user_per_s),
+        ("speech.user_burst", speech.user_burst),
+        ("speech.all_per_s", speech.all_per_s),
+        ("speech.all_burst", speech.all_burst),
     ];
     rates.iter().try_for_each(|(path, value)| at_least(path, (*value).into(), 1))?;
     if config.calls.timeout_ms > config.calls.max_timeout_ms {
@@ -226,6 +243,9 @@ mod tests {
         assert!(error(&[("TOOLYARD_RATES__USER_BURST", "0")]).contains("rates.user_burst"));
         assert!(error(&[("TOOLYARD_CALLS__TIMEOUT_MS", "999999")]).contains("max_timeout_ms"));
         assert!(error(&[("TOOLYARD_PLUGINS__RUNS", "0")]).contains("plugins.runs"));
+        assert!(error(&[("TOOLYARD_SPEECH__AT_ONCE", "0")]).contains("speech.at_once"));
+        assert!(error(&[("TOOLYARD_SPEECH__USER_BURST", "0")]).contains("speech.user_burst"));
+        assert!(error(&[("TOOLYARD_SPEECH__SPEAK", "loudly")]).contains("speech.speak"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod chat;
 mod load;
 mod plugins;
 mod sections;
+mod speech;
 
 pub(crate) use chat::CallingSchema;
 pub use chat::{
@@ -19,6 +20,7 @@ pub use sections::{
     AuthConfig, AuthMode, CallsConfig, LedgerConfig, LogConfig, LogFormat, McpConfig, NetConfig, OidcConfig,
     PolicyConfig, RateConfig, ServerConfig, SessionsConfig, StoreConfig, TelemetryConfig, UpstreamConfig,
 };
+pub use speech::{SoundFormat, SpeakBy, SpeechConfig};
 
 use std::collections::BTreeMap;
 
@@ -62,6 +64,8 @@ pub struct Config {
     pub builtin: BuiltinConfig,
     /// Plugins of users, and the curator's service.
     pub plugins: PluginsConfig,
+    /// Speech: words to sound, and the sound of devices to words.
+    pub speech: SpeechConfig,
     /// How long calls are remembered.
     pub ledger: LedgerConfig,
     /// What is logged.

@@ -44,6 +44,7 @@ async fn metrics(State(state): State<AppState>, Anybody(who): Anybody) -> Result
         return Err(Refusal::Forbidden("this needs an operator's token").into());
     }
     state.call_metrics.set_gauges(state.executor.in_flight(), state.sessions.users());
+    state.speech.metrics.set_dropped(state.sessions.dropped_utterances());
     let kind = HeaderValue::from_static("text/plain; version=0.0.4");
     Ok(([(header::CONTENT_TYPE, kind)], state.metrics.render()).into_response())
 }

@@ -14,6 +14,7 @@ pub(crate) mod session;
 pub(crate) mod settings;
 pub(crate) mod tool_sets;
 pub(crate) mod tools;
+pub(crate) mod tts;
 pub(crate) mod upstreams;
 
 use axum::response::Response;

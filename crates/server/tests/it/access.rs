@@ -72,6 +72,8 @@ fn rows() -> Vec<Row> {
         ("GET", "/metrics", USER, Operator, 200, no.clone()),
         ("GET", "/api/openapi.json", PUBLIC, Nobody, 200, no.clone()),
         ("GET", "/api/models", [401, 200, 200, 200], Ada, 200, no.clone()),
+        // Nothing is said; who may ask is decided before.
+        ("GET", "/api/tts", [401, 400, 400, 400], Ada, 400, no.clone()),
         ("GET", "/api/tools", ACTING, Ada, 200, no.clone()),
         ("POST", "/api/tools/execute", ACTING, Ada, 200, tool),
         ("GET", "/api/calls?user=ada", USER, Ada, 200, no.clone()),

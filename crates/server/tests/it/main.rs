@@ -23,6 +23,7 @@ mod plugins;
 mod progress;
 mod sdk;
 mod sockets;
+mod speech;
 mod stop;
 mod todo;
 mod tool_sets;

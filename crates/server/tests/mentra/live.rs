@@ -72,7 +72,8 @@ async fn speech_goes_to_the_device_and_its_answer_back_to_the_app() {
         let (answer, ()) = tokio::join!(call.call(&tool, json!({ "text": "buy milk & eggs" })), async {
             let play = stage.device.hear("audio_play_request").await.unwrap();
             assert_eq!((&play["text"], &play["packageName"]), (&json!("buy milk & eggs"), &json!(TODO)));
-            assert_eq!(play["audioUrl"], format!("{}/api/tts?text=buy+milk+%26+eggs", stage.p.url));
+            let link = play["audioUrl"].as_str().unwrap();
+            assert!(link.starts_with(&format!("{}/api/tts?text=buy+milk+%26+eggs&expires=", stage.p.url)), "{link}");
             let played = json!({ "type": "audio_play_response", "requestId": play["requestId"], "success": true,
                 "duration": 1200 });
             stage.device.say(played).await;

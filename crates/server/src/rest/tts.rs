@@ -1,0 +1,169 @@
+//! `GET /api/tts`: words as sound.
+//!
+//! Whatever plays sound fetches an address and sends no header. So an address that this server signed for a device is enough;
+//! everybody else shows a credential, as everywhere.
+
+use axum::{
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderMap, HeaderValue, Method, header};
+use serde_json::Value;
+use toolyard_protocol::{UserId, api::ApiErrorCode};
+use toolyard_sessions::{SPEECH_PARAMETERS, SPEECH_SIGNATURE};
+
+use crate::{
+    auth::{Refusal, identify},
+    config::SoundFormat,
+    error::Failure,
+    extract::Query,
+    routes::{Access, Route},
+    speech::{SpeakError, Wish, is_language},
+    state::AppState,
+};
+
+/// Slowest and fastest speech, in percent of the usual.
+const SPEEDS: (f64, f64) = (70.0, 200.0);
+/// Who speaks, where a credential has a name that no user could have.
+const SOMEBODY: &str = "somebody";
+
+pub(crate) fn routes() -> Vec<Route> {
+    const TEXT: &str =
+        "Words as sound, for a credential or by an address that the server signed for a device";
+    vec![Route::new(Method::GET, "/api/tts", Access::Known, TEXT, speak).query(&[
+        ("text", "The words."),
+        ("language", "`de` or `de-DE`; the operator's voice for it is used."),
+        ("voice_id", "A voice by a name that the operator knows; others are ignored."),
+        ("voice_settings", "JSON; of it `speed` is honoured, 1 is the usual one."),
+        ("format", "`wav`, `mp3`, `opus`, `aac` or `flac`, as far as they can be made here."),
+        ("model_id", "Read and ignored: the operator chooses the model."),
+        ("expires", "Of a signed address: until when it is good, in seconds since 1970."),
+        ("for", "Of a signed address: for whom it was made."),
+        ("signature", "Of a signed address: makes a credential unnecessary."),
+    ])]
+}
+
+/// What stands behind the question mark; of each name one.
+struct Said(Vec<(String, String)>);
+
+impl Said {
+    fn read(pairs: Vec<(String, String)>) -> Result<Self, Failure> {
+        for (at, (name, _)) in pairs.iter().enumerate() {
+            let known = SPEECH_PARAMETERS.contains(&name.as_str()) || name == SPEECH_SIGNATURE;
+            if known && pairs.iter().skip(at + 1).any(|(other, _)| other == name) {
+                return Err(Failure::invalid(format!("`{name}` is there twice; say it once")));
+            }
+        }
+        Ok(Self(pairs))
+    }
+
+    fn value_of(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(named, _)| named == name).map(|(_, value)| value.as_str())
+    }
+}
+
+async fn speak(
+    State(state): State<AppState>,
+    Query(pairs): Query<Vec<(String, String)>>,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    let said = Said::read(pairs)?;
+    let who = caller(&state, &said, &headers).await?;
+    let wish = wish(&said, state.speech.text_chars)?;
+    match state.speech.speak(&who, &wish).await {
+        Ok(sound) => {
+            let headers = [
+                (header::CONTENT_TYPE, HeaderValue::from_static(sound.media_type)),
+                (header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=60")),
+                (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+            ];
+            Ok((headers, sound.bytes).into_response())
+        }
+        Err(error) => Ok(refused(&error)),
+    }
+}
+
+/// For whom it is counted: by the signature of the address, else by credential. A signature that is there must be good.
+async fn caller(state: &AppState, said: &Said, headers: &HeaderMap) -> Result<UserId, Failure> {
+    let name = if said.value_of(SPEECH_SIGNATURE).is_some() {
+        let now = state.clock.now().as_second();
+        let whose = state.speech.links.check(|name| said.value_of(name), now);
+        whose.map_err(|error| Failure::new(ApiErrorCode::Forbidden, error.to_string()))?.to_owned()
+    } else {
+        identify(state, headers).await?.name()
+    };
+    let somebody = || SOMEBODY.parse().map_err(|_| Failure::from(Refusal::NoUser));
+    name.parse().or_else(|_| somebody())
+}
+
+fn wish(said: &Said, most: usize) -> Result<Wish<'_>, Failure> {
+    let text = said.value_of("text").unwrap_or_default();
+    if text.trim().is_empty() {
+        return Err(Failure::invalid("text: missing; say what shall be spoken"));
+    }
+    let length = text.chars().count();
+    if length > most {
+        return Err(Failure::invalid(format!(
+            "text: {length} characters; at most {most} are spoken at once"
+        )));
+    }
+    let language = said.value_of("language").filter(|language| !language.is_empty());
+    if language.is_some_and(|language| !is_language(language)) {
+        return Err(Failure::invalid("language: expected a language such as de or de-DE"));
+    }
+    Ok(Wish {
+        text,
+        voice_id: said.value_of("voice_id"),
+        language,
+        format: said.value_of("format").filter(|format| !format.is_empty()).map(format).transpose()?,
+        speed: said.value_of("voice_settings").map(speed).transpose()?.flatten(),
+    })
+}
+
+fn format(named: &str) -> Result<SoundFormat, Failure> {
+    let found = SoundFormat::ALL.into_iter().find(|format| format.as_str().eq_ignore_ascii_case(named));
+    let names = || SoundFormat::ALL.map(SoundFormat::as_str).join(", ");
+    found.ok_or_else(|| Failure::invalid(format!("format: expected one of {}", names())))
+}
+
+/// Voices of one vendor have settings of their own; speed is what all have.
+fn speed(settings: &str) -> Result<Option<u16>, Failure> {
+    let wrong = || Failure::invalid("voice_settings: expected a JSON object such as {\"speed\":1.1}");
+    let Ok(Value::Object(settings)) = serde_json::from_str(settings) else { return Err(wrong()) };
+    let Some(speed) = settings.get("speed") else { return Ok(None) };
+    let percent = (speed.as_f64().ok_or_else(wrong)? * 100.0).round().clamp(SPEEDS.0, SPEEDS.1);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 70 and 200")]
+    Ok(Some(percent as u16))
+}
+
+fn refused(error: &SpeakError) -> Response {
+    let code = match error {
+        SpeakError::NotConfigured => ApiErrorCode::NotImplemented,
+        SpeakError::Format(_) | SpeakError::Language(_) => ApiErrorCode::InvalidRequest,
+        SpeakError::TooLong(_) => ApiErrorCode::TooLarge,
+        SpeakError::TooOften(_) => ApiErrorCode::RateLimited,
+        SpeakError::Busy | SpeakError::Late | SpeakError::Failed(_) => ApiErrorCode::Unavailable,
+    };
+    let mut response = Failure::new(code, error.to_string()).into_response();
+    if let SpeakError::TooOften(wait) = error {
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn speed_is_taken_out_of_the_settings_and_kept_in_bounds() {
+        let read = |settings| speed(settings).ok().flatten();
+        assert_eq!(read(r#"{"stability":0.7,"speed":1.1}"#), Some(110));
+        assert_eq!((read(r#"{"speed":0}"#), read(r#"{"speed":1e300}"#)), (Some(70), Some(200)));
+        assert_eq!(read("{}"), None);
+        for bad in ["", "[]", "fast", r#"{"speed":"fast"}"#, "{"] {
+            assert!(speed(bad).is_err(), "{bad}");
+        }
+    }
+}

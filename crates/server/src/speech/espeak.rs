@@ -1,0 +1,154 @@
+//! espeak-ng, a program on this machine. Words go in by its input, never by its arguments or a shell, so that nothing in
+//! them is an option or a command.
+
+use std::{path::PathBuf, process::Stdio};
+
+use async_trait::async_trait;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    process::{Child, Command},
+    sync::{OwnedSemaphorePermit, oneshot},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    speaker::{Sound, SpeakError, Speaker, Words},
+    wav,
+};
+use crate::config::SoundFormat;
+
+/// The name of the program on the PATH.
+pub(super) const PROGRAM: &str = "espeak-ng";
+/// The voice where nothing says otherwise.
+pub(super) const VOICE: &str = "en-us";
+/// Its usual speed, in words a minute.
+const WORDS_PER_MINUTE: u32 = 175;
+
+/// The program.
+pub(super) struct Espeak {
+    pub(super) program: PathBuf,
+    pub(super) voice: String,
+    /// Largest sound in bytes.
+    pub(super) most: usize,
+    pub(super) tasks: TaskTracker,
+}
+
+impl Espeak {
+    fn command(&self, words: &Words) -> Command {
+        let speed = WORDS_PER_MINUTE * u32::from(words.speed) / 100;
+        let mut command = Command::new(&self.program);
+        command
+            .args(["--stdin", "--stdout", "-b", "1", "-s", &speed.to_string(), "-v", &words.voice])
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true);
+        command
+    }
+}
+
+#[async_trait]
+impl Speaker for Espeak {
+    fn format(&self) -> SoundFormat {
+        SoundFormat::Wav
+    }
+
+    fn makes(&self, format: SoundFormat) -> bool {
+        format == SoundFormat::Wav
+    }
+
+    fn voice(&self) -> &str {
+        &self.voice
+    }
+
+    /// Its voices are named by languages.
+    fn voice_for(&self, language: &str) -> Option<String> {
+        Some(language.to_ascii_lowercase())
+    }
+
+    async fn speak(&self, words: &Words, turn: OwnedSemaphorePermit) -> Result<Sound, SpeakError> {
+        let failed = |why: std::io::Error| {
+            SpeakError::Failed(format!("{} could not be started: {why}", self.program.display()))
+        };
+        let mut child = self.command(words).spawn().map_err(failed)?;
+        let left = CancellationToken::new();
+        let _leaving = left.clone().drop_guard();
+        let (tell, told) = oneshot::channel();
+        let (text, most) = (plain(&words.text), self.most);
+        // On a task of its own, which sees the process out when nobody waits for it any more.
+        self.tasks.spawn(async move {
+            let spoken = left.run_until_cancelled(run(&mut child, &text, most)).await;
+            if !matches!(spoken, Some(Ok(_))) {
+                // It may have ended by itself.
+                let _ = child.kill().await;
+            }
+            drop(turn);
+            let _ = tell.send(spoken.unwrap_or(Err(SpeakError::Late)));
+        });
+        let wav = match told.await.unwrap_or(Err(SpeakError::Late)) {
+            Err(SpeakError::Failed(why)) => {
+                return Err(match &words.guessed {
+                    // The voice that the program refuses was the caller's wish.
+                    Some(language) => SpeakError::Language(language.clone()),
+                    None => SpeakError::Failed(format!("{why}; voice `{}`", words.voice)),
+                });
+            }
+            spoken => spoken?,
+        };
+        let wav = wav::with_lengths(wav);
+        let wav = wav.ok_or_else(|| SpeakError::Failed(format!("{PROGRAM} gave no sound")))?;
+        Ok(Sound { media_type: SoundFormat::Wav.media_type(), bytes: wav.into() })
+    }
+}
+
+/// Feeds the process, reads what it says, and waits for its end.
+async fn run(child: &mut Child, text: &str, most: usize) -> Result<Vec<u8>, SpeakError> {
+    let failed = |why: std::io::Error| SpeakError::Failed(format!("{PROGRAM}: {why}"));
+    let (input, output) = (child.stdin.take(), child.stdout.take());
+    let (Some(mut input), Some(output)) = (input, output) else {
+        return Err(SpeakError::Failed(format!("{PROGRAM} has no input or output")));
+    };
+    let feed = async {
+        // One that ends early has its reasons, which its status tells.
+        let _ = input.write_all(text.as_bytes()).await;
+        drop(input);
+    };
+    let mut sound = Vec::new();
+    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+    let mut output = output.take(limit);
+    let ((), read) = tokio::join!(feed, output.read_to_end(&mut sound));
+    read.map_err(failed)?;
+    if sound.len() > most {
+        return Err(SpeakError::TooLong(most));
+    }
+    let status = child.wait().await.map_err(failed)?;
+    if status.success() { Ok(sound) } else { Err(SpeakError::Failed(format!("{PROGRAM} ended: {status}"))) }
+}
+
+/// The text without what the program would read as more than text: control characters, with which commands begin, and double
+/// brackets, between which phonemes stand. Markup it reads aloud, as it is not told to understand any.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for letter in text.chars() {
+        let letter = if letter.is_control() && letter != '\n' { ' ' } else { letter };
+        if letter == '[' && plain.ends_with('[') {
+            plain.push(' ');
+        }
+        plain.push(letter);
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_only_text() {
+        assert_eq!(plain("one\ntwo"), "one\ntwo");
+        assert_eq!(plain("a\u{1}10Vb\u{0}c\r\u{1b}"), "a 10Vb c  ");
+        assert_eq!(plain("[[h@l'oU]] [[["), "[ [h@l'oU]] [ [ [");
+        assert_eq!(plain("-f /etc/passwd; rm <break/>"), "-f /etc/passwd; rm <break/>");
+    }
+}

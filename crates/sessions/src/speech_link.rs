@@ -1,0 +1,189 @@
+//! Addresses of speech that a device may fetch without a credential.
+//!
+//! What plays a sound gets an address and nothing else: no header, no token. So the server signs the addresses of its own
+//! `/api/tts` that it hands to a device, each for its words, its user and a short time. Apps never see a signed address.
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+use toolyard_core::ports::Secrets;
+use toolyard_protocol::UserId;
+use url::Url;
+
+/// What an address of speech can say, all of it signed. Everything else in its query is left out.
+pub const SPEECH_PARAMETERS: [&str; 6] =
+    ["text", "voice_id", "model_id", "voice_settings", "language", "format"];
+/// Until when the address is good, in seconds since 1970.
+const EXPIRES: &str = "expires";
+/// For whom it was made, without saying who that is.
+const WHOSE: &str = "for";
+/// Says that an address is signed.
+pub const SPEECH_SIGNATURE: &str = "signature";
+/// Hex digits of what stands for a user.
+const WHOSE_DIGITS: usize = 16;
+
+type Mac = Hmac<Sha256>;
+
+/// Why a signed address is not believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    /// Not signed by this server, or changed since.
+    #[error("this address was not made by this server, or was changed since")]
+    Forged,
+    /// Too old.
+    #[error("this address is too old; it was good for a short time only")]
+    Expired,
+}
+
+/// Signs and checks addresses of speech.
+pub struct SpeechLinks(Vec<Mac>);
+
+impl SpeechLinks {
+    /// Signs with the current root key; addresses of the one before are good during a rotation.
+    pub fn new(secrets: &dyn Secrets) -> Self {
+        let keyed = |key: &[u8; 32]| Mac::new_from_slice(key).ok();
+        Self(secrets.derive("speech-links").iter().filter_map(keyed).collect())
+    }
+
+    /// Signs an address, for a user and until a time in seconds since 1970.
+    pub fn sign(&self, url: &mut Url, user: &UserId, expires: i64) {
+        let Some(key) = self.0.first() else { return };
+        let said: Vec<(&str, String)> = SPEECH_PARAMETERS
+            .into_iter()
+            .filter_map(|name| {
+                let value = url.query_pairs().find(|(named, _)| named == name)?.1.into_owned();
+                Some((name, value))
+            })
+            .collect();
+        let (expires, whose) = (expires.to_string(), whose(key, user));
+        let value_of = |name: &str| match name {
+            EXPIRES => Some(expires.as_str()),
+            WHOSE => Some(whose.as_str()),
+            _ => said.iter().find(|(named, _)| *named == name).map(|(_, value)| value.as_str()),
+        };
+        let signature = hex::encode(mac(key, value_of).finalize().into_bytes());
+        let mut query = url.query_pairs_mut();
+        query.clear().extend_pairs(&said);
+        query.append_pair(EXPIRES, &expires).append_pair(WHOSE, &whose);
+        query.append_pair(SPEECH_SIGNATURE, &signature);
+    }
+
+    /// For whom an address was signed, as an opaque text; `now` is in seconds since 1970.
+    pub fn check<'a>(
+        &self,
+        value_of: impl Fn(&str) -> Option<&'a str>,
+        now: i64,
+    ) -> Result<&'a str, LinkError> {
+        let signature = value_of(SPEECH_SIGNATURE).and_then(|text| hex::decode(text).ok());
+        let signature = signature.ok_or(LinkError::Forged)?;
+        let fits = |key: &Mac| mac(key, &value_of).verify_slice(&signature).is_ok();
+        if !self.0.iter().any(fits) {
+            return Err(LinkError::Forged);
+        }
+        let expires = value_of(EXPIRES).and_then(|text| text.parse::<i64>().ok()).ok_or(LinkError::Forged)?;
+        if expires <= now {
+            return Err(LinkError::Expired);
+        }
+        value_of(WHOSE).ok_or(LinkError::Forged)
+    }
+}
+
+/// Each part with its length, so that no two addresses are the same to the key.
+fn mac<'a>(key: &Mac, value_of: impl Fn(&str) -> Option<&'a str>) -> Mac {
+    let mut mac = key.clone();
+    for name in SPEECH_PARAMETERS.into_iter().chain([EXPIRES, WHOSE]) {
+        match value_of(name) {
+            Some(value) => {
+                mac.update(&[1]);
+                mac.update(&(value.len() as u64).to_be_bytes());
+                mac.update(value.as_bytes());
+            }
+            None => mac.update(&[0]),
+        }
+    }
+    mac
+}
+
+fn whose(key: &Mac, user: &UserId) -> String {
+    let mut mac = key.clone();
+    // Longer than the first byte of what is signed, and another one: the two never mix.
+    mac.update(b"user:");
+    mac.update(user.as_str().as_bytes());
+    let mut digits = hex::encode(mac.finalize().into_bytes());
+    digits.truncate(WHOSE_DIGITS);
+    digits
+}
+
+#[cfg(test)]
+mod tests {
+    use toolyard_core::ports::Unsealed;
+
+    use super::*;
+
+    struct Keys(Vec<[u8; 32]>);
+
+    impl Secrets for Keys {
+        fn seal(&self, _: &str) -> Vec<u8> {
+            Vec::new()
+        }
+        fn open(&self, _: &[u8]) -> Result<String, Unsealed> {
+            Err(Unsealed)
+        }
+        fn derive(&self, _: &str) -> Vec<[u8; 32]> {
+            self.0.clone()
+        }
+    }
+
+    fn links(keys: &[u8]) -> SpeechLinks {
+        SpeechLinks::new(&Keys(keys.iter().map(|key| [*key; 32]).collect()))
+    }
+
+    fn signed(query: &str) -> Url {
+        let mut url: Url = format!("http://127.0.0.1/api/tts?{query}").parse().unwrap();
+        links(&[1]).sign(&mut url, &"ada@example.com".parse().unwrap(), 100);
+        url
+    }
+
+    fn check(links: &SpeechLinks, url: &Url, now: i64) -> Result<String, LinkError> {
+        let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+        let value_of =
+            |name: &str| pairs.iter().find(|(named, _)| named == name).map(|(_, value)| value.as_str());
+        links.check(value_of, now).map(str::to_owned)
+    }
+
+    #[test]
+    fn a_signed_address_is_good_until_its_time_and_says_for_whom() {
+        let url = signed("text=buy+milk&voice_id=x&more=1&text=sell+milk&for=bob&expires=9999");
+        let query = url.query().unwrap();
+        assert!(query.starts_with("text=buy+milk&voice_id=x&expires=100&for="), "{query}");
+        assert!(!query.contains("more") && !query.contains("sell") && !query.contains("ada"), "{query}");
+        let whose = check(&links(&[1]), &url, 99).unwrap();
+        assert_eq!(whose.len(), WHOSE_DIGITS);
+        assert_eq!(whose, check(&links(&[1]), &signed("text=other"), 99).unwrap());
+        assert_eq!(check(&links(&[1]), &url, 100), Err(LinkError::Expired));
+        assert_eq!(check(&links(&[2, 1]), &url, 99), Ok(whose), "during a rotation");
+        assert_eq!(check(&links(&[2]), &url, 99), Err(LinkError::Forged));
+        assert_eq!(check(&links(&[]), &url, 99), Err(LinkError::Forged));
+    }
+
+    #[test]
+    fn nothing_of_it_can_be_changed() {
+        let url = signed("text=ab&voice_id=c");
+        for (from, to) in [
+            ("text=ab", "text=abc"),
+            ("text=ab&voice_id=c", "text=a&voice_id=bc"),
+            ("voice_id=c", "model_id=c"),
+            ("voice_id=c&", ""),
+            ("expires=100", "expires=200"),
+            ("expires=100&", ""),
+            ("for=", "for=0"),
+            ("signature=", "signature=00"),
+            ("signature=", "nothing="),
+        ] {
+            let changed: Url = url.as_str().replace(from, to).parse().unwrap();
+            assert_ne!(changed, url, "{from}");
+            assert_eq!(check(&links(&[1]), &changed, 1), Err(LinkError::Forged), "{from} to {to}");
+        }
+        let more: Url = format!("{url}&language=de").parse().unwrap();
+        assert_eq!(check(&links(&[1]), &more, 1), Err(LinkError::Forged));
+    }
+}

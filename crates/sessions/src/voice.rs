@@ -1,0 +1,279 @@
+//! Where in a stream of sound somebody speaks: by loudness against the noise around, nothing else. Pure: time is counted
+//! in samples.
+
+use std::{collections::VecDeque, fmt};
+
+/// Samples a second: what devices send.
+pub const SAMPLES_PER_SECOND: u32 = 16_000;
+/// Bytes of a sample: signed, little end first.
+const SAMPLE_BYTES: usize = 2;
+/// Milliseconds that are looked at as one.
+const WINDOW_MS: u64 = 20;
+/// Bytes of that.
+const WINDOW: usize = SAMPLES_PER_SECOND as usize / 1_000 * WINDOW_MS as usize * SAMPLE_BYTES;
+/// So long a silence ends an utterance, in milliseconds.
+pub(crate) const SILENCE_MS: u64 = 700;
+/// Longest utterance in milliseconds; what is longer is cut there.
+const LONGEST_MS: u64 = 20_000;
+/// Kept from before the first loud sound, because words begin softly.
+const LEAD_WINDOWS: usize = 15;
+/// Loud windows in a row that begin an utterance.
+const BEGIN_WINDOWS: usize = 3;
+/// Loud windows that make an utterance; less is a click.
+const LEAST_WINDOWS: usize = 8;
+/// What is left of the silence at the end of an utterance.
+const TAIL_WINDOWS: usize = 10;
+/// Nothing below this is loud, as root of the mean square of samples.
+const LEAST_LOUD: f32 = 250.0;
+/// How many times louder than the noise a voice is.
+const OVER_NOISE: f32 = 3.0;
+/// The noise that is taken for granted at the beginning.
+const FIRST_NOISE: f32 = 60.0;
+/// How fast the measured noise falls and rises with each window: syllables have gaps, engines have none.
+const NOISE_FALLS: f32 = 0.2;
+const NOISE_RISES: f32 = 0.002;
+
+/// Something that was said: from its first sound to the silence after it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Utterance {
+    /// 16 bits signed, little end first, one channel, [`SAMPLES_PER_SECOND`].
+    pub sound: Vec<u8>,
+    /// Its beginning in the stream, in milliseconds.
+    pub start_ms: u64,
+    /// Its end in the stream, in milliseconds.
+    pub end_ms: u64,
+}
+
+impl fmt::Debug for Utterance {
+    /// Without the sound: it must not reach a log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Utterance").field("start_ms", &self.start_ms).field("end_ms", &self.end_ms).finish()
+    }
+}
+
+/// Cuts utterances out of a stream of sound.
+pub(crate) struct VoiceActivity {
+    /// The begin of a window.
+    begun: Vec<u8>,
+    /// The windows before speech, the oldest first.
+    lead: VecDeque<[u8; WINDOW]>,
+    /// What was said so far; empty where nobody speaks.
+    speech: Vec<u8>,
+    /// Windows since the beginning of the stream.
+    heard: u64,
+    /// Loud windows in a row, before speech; all loud windows, in it.
+    loud: usize,
+    /// Windows of silence in a row, in speech.
+    quiet: usize,
+    noise: f32,
+}
+
+impl fmt::Debug for VoiceActivity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VoiceActivity").field("heard", &self.heard).finish_non_exhaustive()
+    }
+}
+
+impl Default for VoiceActivity {
+    fn default() -> Self {
+        Self {
+            begun: Vec::new(),
+            lead: VecDeque::new(),
+            speech: Vec::new(),
+            heard: 0,
+            loud: 0,
+            quiet: 0,
+            noise: FIRST_NOISE,
+        }
+    }
+}
+
+impl VoiceActivity {
+    /// Takes a piece of sound of any length; gives what ended in it.
+    pub(crate) fn hear(&mut self, mut sound: &[u8]) -> Vec<Utterance> {
+        let mut ended = Vec::new();
+        while !sound.is_empty() {
+            let missing = WINDOW - self.begun.len();
+            let (now, later) = sound.split_at(missing.min(sound.len()));
+            self.begun.extend_from_slice(now);
+            sound = later;
+            if let Ok(window) = <[u8; WINDOW]>::try_from(self.begun.as_slice()) {
+                self.begun.clear();
+                ended.extend(self.window(&window));
+            }
+        }
+        ended
+    }
+
+    /// Whether somebody speaks.
+    pub(crate) fn is_speaking(&self) -> bool {
+        !self.speech.is_empty()
+    }
+
+    /// The sound stopped coming: what was being said is over. The begin of a window stays, so that samples stay whole.
+    pub(crate) fn finish(&mut self) -> Option<Utterance> {
+        self.lead.clear();
+        if self.is_speaking() { self.end() } else { None }
+    }
+
+    fn window(&mut self, window: &[u8; WINDOW]) -> Option<Utterance> {
+        self.heard += 1;
+        let loud = self.is_loud(loudness(window));
+        if !self.is_speaking() {
+            self.loud = if loud { self.loud + 1 } else { 0 };
+            if self.lead.len() == LEAD_WINDOWS {
+                self.lead.pop_front();
+            }
+            self.lead.push_back(*window);
+            if self.loud >= BEGIN_WINDOWS {
+                self.speech.extend(self.lead.drain(..).flatten());
+                self.quiet = 0;
+            }
+            return None;
+        }
+        self.speech.extend_from_slice(window);
+        if loud {
+            (self.loud, self.quiet) = (self.loud + 1, 0);
+        } else {
+            self.quiet += 1;
+        }
+        let over = self.quiet as u64 * WINDOW_MS >= SILENCE_MS;
+        let long = windows(&self.speech) * WINDOW_MS >= LONGEST_MS;
+        if over || long { self.end() } else { None }
+    }
+
+    /// Against the noise, which every window teaches.
+    fn is_loud(&mut self, loudness: f32) -> bool {
+        let loud = loudness > LEAST_LOUD.max(self.noise * OVER_NOISE);
+        let pace = if loudness < self.noise { NOISE_FALLS } else { NOISE_RISES };
+        self.noise += (loudness - self.noise) * pace;
+        loud
+    }
+
+    fn end(&mut self) -> Option<Utterance> {
+        let mut sound = std::mem::take(&mut self.speech);
+        let (loud, quiet) = (std::mem::take(&mut self.loud), std::mem::take(&mut self.quiet));
+        let start = self.heard.saturating_sub(windows(&sound));
+        sound.truncate(sound.len().saturating_sub(quiet.saturating_sub(TAIL_WINDOWS) * WINDOW));
+        let end_ms = (start + windows(&sound)) * WINDOW_MS;
+        (loud >= LEAST_WINDOWS).then_some(Utterance { sound, start_ms: start * WINDOW_MS, end_ms })
+    }
+}
+
+fn windows(sound: &[u8]) -> u64 {
+    (sound.len() / WINDOW) as u64
+}
+
+/// The root of the mean square of the samples.
+fn loudness(window: &[u8; WINDOW]) -> f32 {
+    let (samples, _) = window.as_chunks::<SAMPLE_BYTES>();
+    let square = |sample: &[u8; SAMPLE_BYTES]| f32::from(i16::from_le_bytes(*sample)).powi(2);
+    #[expect(clippy::cast_precision_loss, reason = "a window has some hundred samples")]
+    let count = samples.len() as f32;
+    (samples.iter().map(square).sum::<f32>() / count).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tone, or silence at 0, with this amplitude.
+    fn sound(ms: u64, amplitude: i16) -> Vec<u8> {
+        let samples = ms * u64::from(SAMPLES_PER_SECOND) / 1_000;
+        (0..samples).flat_map(|n| (if n % 16 < 8 { amplitude } else { -amplitude }).to_le_bytes()).collect()
+    }
+
+    fn ms(sound: &[u8]) -> u64 {
+        windows(sound) * WINDOW_MS
+    }
+
+    #[test]
+    fn an_utterance_is_what_lies_between_two_silences() {
+        let mut voice = VoiceActivity::default();
+        let stream =
+            [sound(1_000, 20), sound(500, 4_000), sound(400, 20), sound(500, 4_000), sound(1_000, 20)];
+        let ended = voice.hear(&stream.concat());
+        let [said] = ended.as_slice() else { panic!("{ended:?}") };
+        // 240 ms from before it, the pause within it, and 200 ms after it.
+        assert_eq!((said.start_ms, said.end_ms, ms(&said.sound)), (760, 2_600, 1_840));
+        assert!(!voice.is_speaking());
+        assert_eq!(voice.finish(), None);
+    }
+
+    #[test]
+    fn pieces_of_any_length_make_the_same() {
+        let stream = [sound(400, 0), sound(600, 4_000), sound(900, 0), sound(300, 3_000), sound(900, 0)];
+        let stream = stream.concat();
+        let whole = VoiceActivity::default().hear(&stream);
+        assert_eq!(whole.len(), 2);
+        for size in [1, 7, 320, 639, 641, 5_000] {
+            let mut voice = VoiceActivity::default();
+            let ended: Vec<_> = stream.chunks(size).flat_map(|piece| voice.hear(piece)).collect();
+            assert_eq!(ended, whole, "{size}");
+        }
+    }
+
+    #[test]
+    fn silence_noise_and_clicks_are_no_speech() {
+        let mut voice = VoiceActivity::default();
+        assert_eq!(voice.hear(&sound(30_000, 0)), []);
+        assert_eq!(voice.hear(&sound(5_000, 200)), []);
+        assert_eq!(voice.hear(&[sound(40, 8_000), sound(1_000, 0)].concat()), []);
+        assert!(!voice.is_speaking());
+        // It begins as speech would, and is too short for a word.
+        assert_eq!(voice.hear(&[sound(100, 8_000), sound(1_000, 0)].concat()), []);
+        assert!(!voice.is_speaking());
+    }
+
+    #[test]
+    fn steady_noise_is_learnt_and_a_voice_is_heard_over_it() {
+        let mut voice = VoiceActivity::default();
+        let cut = voice.hear(&sound(60_000, 1_000));
+        assert!(cut.len() <= 2, "{cut:?}");
+        assert!(!voice.is_speaking());
+        let ended = voice.hear(&[sound(600, 8_000), sound(1_000, 1_000)].concat());
+        assert_eq!(ended.len(), 1);
+    }
+
+    #[test]
+    fn an_utterance_has_a_longest() {
+        let mut voice = VoiceActivity::default();
+        let (syllable, gap) = (sound(200, 4_000), sound(100, 0));
+        let ended: Vec<_> =
+            (0..150).flat_map(|_| voice.hear(&[syllable.clone(), gap.clone()].concat())).collect();
+        assert_eq!(ended.iter().map(|said| ms(&said.sound)).collect::<Vec<_>>(), [LONGEST_MS, LONGEST_MS]);
+        assert!(ended[0].end_ms <= ended[1].start_ms);
+        assert!(voice.is_speaking());
+    }
+
+    #[test]
+    fn what_is_being_said_ends_when_no_more_sound_comes() {
+        let mut voice = VoiceActivity::default();
+        assert_eq!(voice.hear(&sound(500, 4_000)), []);
+        assert!(voice.is_speaking());
+        let said = voice.finish().unwrap();
+        assert_eq!(ms(&said.sound), 500);
+        assert_eq!(voice.finish(), None);
+    }
+
+    #[test]
+    fn samples_stay_whole_over_a_pause() {
+        let mut voice = VoiceActivity::default();
+        let stream = [sound(500, 4_000), sound(100, 0)].concat();
+        let (first, rest) = stream.split_at(12_345);
+        assert_eq!(voice.hear(first), []);
+        assert!(voice.finish().is_some());
+        // Half a sample later the square wave would be noise of another loudness, and the silence after it none.
+        assert_eq!(voice.hear(&[rest, &sound(900, 0)].concat()), []);
+        let ended = voice.hear(&[sound(300, 4_000), sound(900, 0)].concat());
+        let [said] = ended.as_slice() else { panic!("{ended:?}") };
+        let (samples, _) = said.sound.as_chunks::<2>();
+        assert!(samples.iter().all(|sample| [4_000, -4_000, 0].contains(&i16::from_le_bytes(*sample))));
+    }
+
+    #[test]
+    fn what_was_said_reaches_no_log() {
+        let said = Utterance { sound: vec![7; 4], start_ms: 1, end_ms: 2 };
+        assert_eq!(format!("{said:?}"), "Utterance { start_ms: 1, end_ms: 2 }");
+    }
+}
