@@ -3,7 +3,7 @@
 # `scripts/bench.sh --rounds 3 --sockets 20000`, `scripts/bench.sh --only chat --only shortlist`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cargo build --release --locked -p toolyard-cli -p toolyard-bench
+cargo build --release --locked -p toolyard-cli -p toolyard-assistant -p toolyard-bench
 if ! command -v nginx >/dev/null && [ ! -x /usr/sbin/nginx ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   echo "Installing nginx, the floor for any proxy ..."
   # The package starts a server of its own, which is not wanted here.

@@ -7,6 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "a measuring tool asks the machine for the time")]
 
 mod app;
+mod assistant;
 mod calls;
 mod chat;
 mod client;
@@ -30,6 +31,9 @@ struct Args {
     /// The server's binary.
     #[arg(long, default_value = "target/release/toolyard")]
     toolyard: std::path::PathBuf,
+    /// The assistant's binary.
+    #[arg(long, default_value = "target/release/toolyard-assistant")]
+    assistant: std::path::PathBuf,
     /// Seconds of one round.
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
@@ -56,6 +60,7 @@ enum Topic {
     Growth,
     Wake,
     Chat,
+    Assistant,
     Shortlist,
     Sandbox,
 }
@@ -106,6 +111,7 @@ async fn measure(args: &Args) {
             Topic::Growth => calls::growth(&bench, rounds, seconds).await,
             Topic::Wake => wake::measure(&bench).await,
             Topic::Chat => chat::measure(&bench).await,
+            Topic::Assistant => assistant::measure(&bench, &args.assistant).await,
             Topic::Shortlist => chat::shortlist(),
             Topic::Sandbox => sandbox::measure(rounds).await,
         }

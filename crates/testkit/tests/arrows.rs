@@ -60,6 +60,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("toolyard-testkit", &["toolyard-core", "toolyard-protocol"]),
     ("toolyard-todo", &["toolyard-app-sdk"]),
+    // No private door: what it does, any app could do.
+    (
+        "toolyard-assistant",
+        &["toolyard-agent", "toolyard-app-sdk", "toolyard-core", "toolyard-net", "toolyard-protocol"],
+    ),
     ("toolyard-bench", &["toolyard-agent", "toolyard-net", "toolyard-sandbox"]),
 ];
 
@@ -75,7 +80,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("reqwest", &["toolyard-agent"]),
     ("fend-core", &["toolyard-toolbox"]),
     ("cap-std", &["toolyard-toolbox"]),
-    ("rusqlite", &["toolyard-client-sdk"]),
+    ("rusqlite", &["toolyard-client-sdk", "toolyard-assistant"]),
     ("rquickjs", &["toolyard-sandbox"]),
 ];
 

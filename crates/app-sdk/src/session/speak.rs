@@ -12,7 +12,7 @@ use serde_json::Number;
 use tokio::{sync::oneshot, time::timeout};
 use toolyard_protocol::session::{
     FromApp,
-    audio::{AudioPlayRequest, AudioPlayResponse},
+    audio::{AudioPlayRequest, AudioPlayResponse, AudioStopRequest},
 };
 use url::form_urlencoded;
 
@@ -99,6 +99,12 @@ impl Session {
             Err(_) => Err(SessionError::NoAnswer(wait)),
         }
     }
+
+    /// Stops whatever is being spoken. Returns when the request was sent.
+    pub async fn stop_speaking(&self) -> Result<(), SessionError> {
+        let stop = AudioStopRequest { track_id: Some(Number::from(SPEECH_TRACK)) };
+        self.send(FromApp::AudioStopRequest(stop)).await
+    }
 }
 
 #[cfg(test)]
@@ -124,6 +130,16 @@ mod tests {
         assert_eq!(session.speak("x").await.unwrap_err(), SessionError::NoAnswer(wait));
         assert!(matches!(waiting.recv().await, Some(FromApp::AudioPlayRequest(_))));
         assert!(lock(&session.0.speaking.waiting).is_empty());
+    }
+
+    #[tokio::test]
+    async fn speech_can_be_stopped() {
+        let (session, mut waiting) = stuck();
+        session.stop_speaking().await.unwrap();
+        let Some(FromApp::AudioStopRequest(stop)) = waiting.recv().await else {
+            panic!("something else was sent")
+        };
+        assert_eq!(stop.track_id, Some(SPEECH_TRACK.into()));
     }
 
     #[tokio::test]

@@ -1,0 +1,95 @@
+//! Says that it takes longer, before the user wonders. Pure: the time comes in, a sentence comes out.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::words::{Language, Say};
+
+/// What was said so far to a user who waits.
+#[derive(Debug)]
+pub struct Acknowledge {
+    after: Duration,
+    due: Option<Instant>,
+    app: Option<String>,
+    /// How often something was said; only the first time is worth speaking.
+    said: usize,
+    /// Whether the user has words to read or hear, and so nothing to wonder about.
+    is_over: bool,
+}
+
+impl Acknowledge {
+    /// Something was asked now.
+    pub fn begin(after: Duration, now: Instant) -> Self {
+        Self { after, due: Some(now + after), app: None, said: 0, is_over: false }
+    }
+
+    /// An app is asked now.
+    pub fn asks(&mut self, app: &str, now: Instant) {
+        if self.is_over || self.app.as_deref() == Some(app) {
+            return;
+        }
+        self.app = Some(app.to_owned());
+        // Whoever waits for the first word already does not wait longer because of this.
+        let due = now + self.after;
+        self.due = Some(self.due.map_or(due, |before| before.min(due)));
+    }
+
+    /// The user reads or hears something: there is nothing more to say.
+    pub fn has_words(&mut self) {
+        (self.due, self.is_over) = (None, true);
+    }
+
+    /// Something else is being said: not now.
+    pub fn wait(&mut self) {
+        self.due = None;
+    }
+
+    /// When something is to be said.
+    pub fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// What is to be said now, and whether it is the first time.
+    pub fn say(&mut self, language: Language) -> (String, bool) {
+        self.due = None;
+        self.said += 1;
+        let sentence = match &self.app {
+            Some(app) => Say::Asking(app).text(language),
+            None => Say::OneMoment.text(language),
+        };
+        (sentence, self.said == 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AFTER: Duration = Duration::from_millis(250);
+
+    #[test]
+    fn a_slow_model_then_a_slow_app() {
+        let now = Instant::now();
+        let mut acknowledge = Acknowledge::begin(AFTER, now);
+        assert_eq!(acknowledge.due(), Some(now + AFTER));
+        assert_eq!(acknowledge.say(Language::English), ("One moment ...".to_owned(), true));
+        assert_eq!(acknowledge.due(), None);
+        acknowledge.asks("Todo", now + AFTER * 3);
+        assert_eq!(acknowledge.due(), Some(now + AFTER * 4));
+        assert_eq!(acknowledge.say(Language::German), ("Einen Moment, ich frage Todo ...".to_owned(), false));
+        acknowledge.asks("Todo", now + AFTER * 9);
+        assert_eq!(acknowledge.due(), None, "the same app is not told twice");
+    }
+
+    #[test]
+    fn an_app_that_is_asked_at_once_does_not_delay_the_sentence() {
+        let now = Instant::now();
+        let mut acknowledge = Acknowledge::begin(AFTER, now);
+        acknowledge.asks("Todo", now + AFTER / 2);
+        assert_eq!(acknowledge.due(), Some(now + AFTER));
+        acknowledge.has_words();
+        acknowledge.asks("Music", now + AFTER);
+        assert_eq!(acknowledge.due(), None);
+    }
+}

@@ -1,0 +1,153 @@
+//! What a user chose in the app's settings, and how these settings are registered.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
+use toolyard_app_sdk::Settings;
+
+use crate::words::{Language, primary};
+
+/// How long a conversation is kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Keep {
+    /// Not at all: every question stands by itself.
+    Off,
+    /// As long as the assistant is open, in memory.
+    #[default]
+    Session,
+    /// In the assistant's database, until the user says forget.
+    Forever,
+}
+
+/// Whether answers are spoken.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Speak {
+    /// Where the glasses have a speaker.
+    #[default]
+    Auto,
+    /// Always: the platform finds a speaker, such as the phone's.
+    On,
+    /// Never.
+    Off,
+}
+
+/// What one user chose.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Choices {
+    /// How long a conversation is kept.
+    pub keep: Keep,
+    /// Whether answers are spoken.
+    pub speak: Speak,
+    /// The language to listen for, such as `de-DE`; any where it is missing.
+    pub language: Option<String>,
+}
+
+impl Choices {
+    /// Reads the settings. What is missing or makes no sense is as the operator wants it.
+    pub fn read(settings: &Settings, usual: Keep) -> Self {
+        let language: Option<String> = settings.get("language");
+        Self {
+            keep: settings.get("history").unwrap_or(usual),
+            speak: settings.get::<Switch>("speak").map_or(Speak::Auto, |switch| switch.0),
+            language: language.filter(|tag| is_tag(tag)),
+        }
+    }
+
+    /// The stream to listen to: `transcription:…`.
+    pub fn stream(&self) -> &str {
+        self.language.as_deref().unwrap_or("auto")
+    }
+
+    /// The language to answer in: the chosen one, else the one that was heard.
+    pub fn answers_in(&self, heard: Option<&str>) -> (Language, String) {
+        let tag = self.language.as_deref().or(heard).unwrap_or("en");
+        (Language::of(tag), primary(tag))
+    }
+}
+
+/// A choice of three that older settings wrote as a toggle.
+struct Switch(Speak);
+
+impl<'de> Deserialize<'de> for Switch {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        match value {
+            Value::Bool(on) => Ok(Self(if on { Speak::On } else { Speak::Off })),
+            other => Speak::deserialize(other).map(Self).map_err(serde::de::Error::custom),
+        }
+    }
+}
+
+/// `de-DE`, as streams want it.
+fn is_tag(tag: &str) -> bool {
+    tag.split_once('-').is_some_and(|(language, region)| {
+        (2..=3).contains(&language.len())
+            && language.bytes().all(|b| b.is_ascii_lowercase())
+            && region.len() == 2
+            && region.bytes().all(|b| b.is_ascii_uppercase())
+    })
+}
+
+/// The settings as they are registered with the app.
+pub fn definitions() -> Value {
+    let options = |list: &[(&str, &str)]| -> Value {
+        list.iter().map(|(value, label)| json!({ "value": value, "label": label })).collect()
+    };
+    json!([
+        { "type": "select", "key": "history", "label": "Keep our conversation", "defaultValue": "session",
+          "options": options(&[("off", "Not at all"), ("session", "While it is open"), ("forever", "Until I say forget")]) },
+        { "type": "select", "key": "speak", "label": "Speak the answers", "defaultValue": "auto",
+          "options": options(&[("auto", "If the glasses can"), ("on", "Always"), ("off", "Never")]) },
+        { "type": "select", "key": "language", "label": "Language", "defaultValue": "auto",
+          "options": options(&[("auto", "Any"), ("en-US", "English"), ("de-DE", "Deutsch"), ("fr-FR", "Français"),
+              ("es-ES", "Español"), ("it-IT", "Italiano"), ("pt-PT", "Português"), ("nl-NL", "Nederlands"),
+              ("ja-JP", "日本語"), ("zh-CN", "中文")]) },
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_checked_before_they_become_streams() {
+        for (tag, good) in [
+            ("de-DE", true),
+            ("fil-PH", true),
+            ("auto", false),
+            ("de", false),
+            ("de-de", false),
+            ("x\u{0}-DE", false),
+        ] {
+            assert_eq!(is_tag(tag), good, "{tag}");
+        }
+    }
+
+    #[test]
+    fn nothing_chosen_is_the_usual() {
+        let choices = Choices::read(&Settings::default(), Keep::Off);
+        assert_eq!(choices, Choices { keep: Keep::Off, ..Choices::default() });
+        assert_eq!(choices.stream(), "auto");
+        assert_eq!(choices.answers_in(Some("fr-FR")), (Language::French, "fr".to_owned()));
+        let chosen = Choices { language: Some("de-DE".to_owned()), ..choices };
+        assert_eq!((chosen.stream(), chosen.answers_in(Some("en")).0), ("de-DE", Language::German));
+    }
+
+    #[test]
+    fn every_setting_has_a_default_among_its_options() {
+        for setting in definitions().as_array().unwrap() {
+            let options = setting["options"].as_array().unwrap();
+            assert!(options.iter().any(|option| option["value"] == setting["defaultValue"]), "{setting}");
+        }
+    }
+
+    #[test]
+    fn a_toggle_is_understood() {
+        let read = |value: Value| serde_json::from_value::<Switch>(value).map(|switch| switch.0).ok();
+        assert_eq!(
+            (read(json!(true)), read(json!("auto")), read(json!(3))),
+            (Some(Speak::On), Some(Speak::Auto), None)
+        );
+    }
+}

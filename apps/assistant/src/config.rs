@@ -1,0 +1,191 @@
+//! What whoever runs the assistant can set, in a TOML file. Every setting has a default.
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+use toolyard_agent::model::Calling;
+
+use crate::{addressed::Patience, history::HistoryLimits, page::Reading};
+
+/// Every setting.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// The server that the assistant belongs to.
+    pub server: String,
+    /// The package name under which it is registered.
+    pub package: String,
+    /// The file with the conversations that users want kept forever.
+    pub data: PathBuf,
+    /// The model that answers, such as `openai/gpt-5-mini`. Where it is missing: the first that is found.
+    pub model: Option<String>,
+    /// Endpoints of models by name, as in the server's configuration.
+    pub models: BTreeMap<String, ModelConfig>,
+    /// Whether the usual ports of this machine are asked for Ollama, llama-server, LM Studio and vLLM.
+    pub local_servers: bool,
+    /// Added to what the model is told.
+    pub system: String,
+    /// Wake words by language. A list here takes the place of the defaults of that language.
+    pub wake: BTreeMap<String, Vec<String>>,
+    /// How it listens.
+    pub listening: Patience,
+    /// How it answers.
+    pub answer: Answering,
+    /// What it remembers.
+    pub history: HistoryLimits,
+    /// Whether words that are exactly an activation phrase run their tool without asking a model.
+    pub phrases_without_model: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: ([127, 0, 0, 1], 7011).into(),
+            server: "http://127.0.0.1:8787".to_owned(),
+            package: "com.toolyard.assistant".to_owned(),
+            data: PathBuf::from("data/assistant.db"),
+            model: None,
+            models: BTreeMap::new(),
+            local_servers: true,
+            system: String::new(),
+            wake: BTreeMap::new(),
+            listening: Patience::default(),
+            answer: Answering::default(),
+            history: HistoryLimits::default(),
+            phrases_without_model: false,
+        }
+    }
+}
+
+/// A place where models are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelConfig {
+    /// Up to and including the version: `http://127.0.0.1:8080/v1`.
+    pub url: String,
+    /// The environment variable that holds the key.
+    #[serde(default)]
+    pub key_env: Option<String>,
+    /// How its models call tools; where it is missing, the place is asked.
+    #[serde(default)]
+    pub calling: Option<Calling>,
+}
+
+/// How it answers.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Answering {
+    /// After so long without a word the user is told that it takes longer.
+    pub acknowledge_ms: u64,
+    /// How long a yes is waited for, in seconds.
+    pub approval_s: u64,
+    /// Longest call of a tool, in seconds.
+    pub call_s: u64,
+    /// Longest answer, in seconds.
+    pub time_s: u64,
+    /// Questions to the model in one answer.
+    pub steps: usize,
+    /// Tokens that the model reads and writes for one answer.
+    pub tokens: u64,
+    /// Tokens that the model writes at once.
+    pub max_tokens: u32,
+    /// Tools that the model sees at once.
+    pub tools: usize,
+    /// How long a page stays.
+    pub reading: Reading,
+}
+
+impl Default for Answering {
+    fn default() -> Self {
+        Self {
+            // Less than the 300 ms after which people wonder, because the way to the glasses takes some of them.
+            acknowledge_ms: 250,
+            approval_s: 15,
+            call_s: 60,
+            time_s: 90,
+            steps: 8,
+            tokens: 100_000,
+            max_tokens: 800,
+            tools: 24,
+            reading: Reading::default(),
+        }
+    }
+}
+
+/// Why a configuration cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file is not there.
+    #[error("{} cannot be read: {error}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// It is not what it should be.
+    #[error("{}: {error}", path.display())]
+    Form {
+        /// Which.
+        path: PathBuf,
+        /// Where and what.
+        error: Box<toml::de::Error>,
+    },
+}
+
+impl Config {
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ConfigError::File { path: path.to_owned(), error })?;
+        toml::from_str(&text)
+            .map_err(|error| ConfigError::Form { path: path.to_owned(), error: Box::new(error) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choices::Keep;
+
+    #[test]
+    fn what_is_missing_is_the_default_and_what_is_unknown_is_told() {
+        let text = r#"
+            model = "local/qwen3"
+            phrases_without_model = true
+            [models.local]
+            url = "http://127.0.0.1:8080/v1"
+            calling = "prompted"
+            [wake]
+            en = ["computer"]
+            [listening]
+            follow_up_ms = 0
+            [history]
+            keep = "forever"
+            [answer.reading]
+            most_ms = 5000
+        "#;
+        let config: Config = toml::from_str(text).unwrap();
+        assert_eq!(config.models["local"].calling, Some(Calling::Prompted));
+        assert_eq!((config.listening.follow_up_ms, config.listening.silence_ms), (0, 1_500));
+        assert_eq!((config.history.keep, config.history.tokens), (Keep::Forever, 4_000));
+        assert_eq!(config.answer.approval_s, 15);
+        let error = toml::from_str::<Config>("wakeword = \"x\"").unwrap_err().to_string();
+        assert!(error.contains("unknown field `wakeword`"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_is_missing_or_wrong_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("assistant.toml");
+        assert!(Config::read(&path).unwrap_err().to_string().contains("assistant.toml cannot be read"));
+        std::fs::write(&path, "listen = 5").unwrap();
+        assert!(Config::read(&path).unwrap_err().to_string().contains("assistant.toml: "));
+    }
+}

@@ -1,0 +1,260 @@
+//! Exchanges and summaries in SQLite: in a file, or in memory only.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+use toolyard_app_sdk::UserId;
+
+use super::kept::Exchange;
+
+/// Most exchanges of one user, whatever their size; older ones are dropped.
+pub const MAX_EXCHANGES: u32 = 200;
+
+const SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS exchanges (
+        id INTEGER PRIMARY KEY,
+        user TEXT NOT NULL,
+        messages TEXT NOT NULL
+    );
+    CREATE INDEX IF NOT EXISTS exchanges_of_user ON exchanges (user, id);
+    CREATE TABLE IF NOT EXISTS summaries (user TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
+    PRAGMA user_version = 1;
+";
+/// The form of the tables that this program knows.
+const VERSION: i64 = 1;
+
+/// Why a conversation cannot be kept or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database.
+    #[error("the conversations cannot be kept or read: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// A newer program wrote it.
+    #[error("{} was written by a newer version of the assistant (form {found}); update the assistant, or name another file", path.display())]
+    Newer {
+        /// Which file.
+        path: PathBuf,
+        /// Its form.
+        found: i64,
+    },
+    /// The folder.
+    #[error("the folder of {} cannot be made: {error}", path.display())]
+    Folder {
+        /// Which file.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// The work was dropped.
+    #[error("the conversations were not read: the assistant stops")]
+    Stopped,
+}
+
+/// What is kept of one user.
+#[derive(Debug, Clone, Default)]
+pub struct Past {
+    /// What fell out, in a few words.
+    pub summary: Option<String>,
+    /// The rest, the oldest first.
+    pub exchanges: Vec<(i64, Exchange)>,
+}
+
+/// The conversations of all users. Clones share them.
+#[derive(Debug, Clone)]
+pub struct Store(Arc<Mutex<Connection>>);
+
+impl Store {
+    /// In a file, which is made where it is missing.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder)
+                .map_err(|error| StoreError::Folder { path: path.to_owned(), error })?;
+        }
+        let connection = Connection::open(path)?;
+        let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        if found > VERSION {
+            return Err(StoreError::Newer { path: path.to_owned(), found });
+        }
+        // What a user wants forgotten is overwritten, not only unlinked.
+        connection.execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;",
+        )?;
+        Self::with(connection)
+    }
+
+    /// In memory: gone with the process.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        Self::with(Connection::open_in_memory()?)
+    }
+
+    fn with(connection: Connection) -> Result<Self, StoreError> {
+        connection.execute_batch(SCHEMA)?;
+        Ok(Self(Arc::new(Mutex::new(connection))))
+    }
+
+    /// Everything of a user.
+    pub async fn read(&self, user: &UserId) -> Result<Past, StoreError> {
+        let user = user.clone();
+        self.on(move |connection| {
+            let summary = connection
+                .query_row("SELECT text FROM summaries WHERE user = ?1", [user.as_str()], |row| row.get(0))
+                .optional()?;
+            let mut rows =
+                connection.prepare("SELECT id, messages FROM exchanges WHERE user = ?1 ORDER BY id")?;
+            let rows =
+                rows.query_map([user.as_str()], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
+            let mut exchanges = Vec::new();
+            for row in rows {
+                let (id, text) = row?;
+                // What cannot be read is as good as not there.
+                if let Ok(exchange) = serde_json::from_str(&text) {
+                    exchanges.push((id, exchange));
+                }
+            }
+            Ok(Past { summary, exchanges })
+        })
+        .await
+    }
+
+    /// Adds an exchange.
+    pub async fn add(&self, user: &UserId, exchange: &Exchange) -> Result<(), StoreError> {
+        let (user, text) = (user.clone(), toolyard_protocol::raw::to_raw(exchange).get().to_owned());
+        self.on(move |connection| {
+            let change = connection.transaction()?;
+            change.execute(
+                "INSERT INTO exchanges (user, messages) VALUES (?1, ?2)",
+                params![user.as_str(), text],
+            )?;
+            change.execute(
+                "DELETE FROM exchanges WHERE user = ?1 AND id <= (SELECT id FROM exchanges WHERE user = ?1
+                 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
+                params![user.as_str(), MAX_EXCHANGES],
+            )?;
+            change.commit()
+        })
+        .await
+    }
+
+    /// Puts a summary in the place of everything up to an exchange. Nothing happens where it is gone already: the user
+    /// wanted it forgotten meanwhile.
+    pub async fn fold(&self, user: &UserId, up_to: i64, summary: &str) -> Result<bool, StoreError> {
+        let (user, summary) = (user.clone(), summary.to_owned());
+        self.on(move |connection| {
+            let change = connection.transaction()?;
+            let there: Option<i64> = change
+                .query_row("SELECT id FROM exchanges WHERE user = ?1 AND id = ?2", params![user.as_str(), up_to], |row| row.get(0))
+                .optional()?;
+            if there.is_none() {
+                return Ok(false);
+            }
+            change.execute("DELETE FROM exchanges WHERE user = ?1 AND id <= ?2", params![user.as_str(), up_to])?;
+            change.execute(
+                "INSERT INTO summaries (user, text) VALUES (?1, ?2) ON CONFLICT (user) DO UPDATE SET text = excluded.text",
+                params![user.as_str(), summary],
+            )?;
+            change.commit()?;
+            Ok(true)
+        })
+        .await
+    }
+
+    /// Drops everything of a user.
+    pub async fn forget(&self, user: &UserId) -> Result<(), StoreError> {
+        let user = user.clone();
+        self.on(move |connection| {
+            let change = connection.transaction()?;
+            change.execute("DELETE FROM exchanges WHERE user = ?1", [user.as_str()])?;
+            change.execute("DELETE FROM summaries WHERE user = ?1", [user.as_str()])?;
+            change.commit()?;
+            // Also out of the log beside the file; in memory there is none.
+            let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+            Ok(())
+        })
+        .await
+    }
+
+    async fn on<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let shared = self.0.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            work(&mut shared.lock().unwrap_or_else(PoisonError::into_inner))
+        });
+        Ok(done.await.map_err(|_| StoreError::Stopped)??)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(name: &str) -> UserId {
+        name.parse().unwrap()
+    }
+
+    fn said(text: &str) -> Exchange {
+        Exchange::new(text, &[], Some("ok"))
+    }
+
+    async fn questions(store: &Store, who: &str) -> usize {
+        store.read(&user(who)).await.unwrap().exchanges.len()
+    }
+
+    #[tokio::test]
+    async fn a_file_is_there_after_a_restart_and_forgotten_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/assistant.db");
+        let store = Store::open(&path).unwrap();
+        store.add(&user("ada"), &said("my secret is swordfish")).await.unwrap();
+        store.add(&user("bob"), &said("hello")).await.unwrap();
+        drop(store);
+        let store = Store::open(&path).unwrap();
+        assert_eq!((questions(&store, "ada").await, questions(&store, "bob").await), (1, 1));
+        store.forget(&user("ada")).await.unwrap();
+        assert_eq!((questions(&store, "ada").await, questions(&store, "bob").await), (0, 1));
+        for file in std::fs::read_dir(path.parent().unwrap()).unwrap() {
+            let bytes = std::fs::read(file.unwrap().path()).unwrap();
+            assert!(!bytes.windows(9).any(|window| window == b"swordfish"), "it is still in a file");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_summary_takes_the_place_of_what_fell_out() {
+        let store = Store::in_memory().unwrap();
+        let ada = user("ada");
+        for text in ["a", "b", "c"] {
+            store.add(&ada, &said(text)).await.unwrap();
+        }
+        let second = store.read(&ada).await.unwrap().exchanges[1].0;
+        assert!(store.fold(&ada, second, "a and b").await.unwrap());
+        let past = store.read(&ada).await.unwrap();
+        assert_eq!((past.summary.as_deref(), past.exchanges.len()), (Some("a and b"), 1));
+        assert!(!store.fold(&ada, second, "again").await.unwrap(), "gone is gone");
+        store.forget(&ada).await.unwrap();
+        assert!(store.read(&ada).await.unwrap().summary.is_none());
+    }
+
+    #[tokio::test]
+    async fn the_number_is_bounded() {
+        let store = Store::in_memory().unwrap();
+        for n in 0..MAX_EXCHANGES + 3 {
+            store.add(&user("ada"), &said(&n.to_string())).await.unwrap();
+        }
+        let past = store.read(&user("ada")).await.unwrap();
+        assert_eq!(past.exchanges.len(), MAX_EXCHANGES as usize);
+        assert!(past.exchanges[0].1.as_lines().starts_with("User: 3\n"));
+    }
+
+    #[test]
+    fn a_file_of_a_newer_program_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("assistant.db");
+        Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 9").unwrap();
+        let error = Store::open(&path).unwrap_err().to_string();
+        assert!(error.contains("newer version") && error.contains("form 9"), "{error}");
+    }
+}

@@ -1,0 +1,150 @@
+//! Conversations of all lengths and wishes.
+
+use async_trait::async_trait;
+use futures_util::{StreamExt as _, stream};
+use toolyard_agent::model::{
+    Calling, End, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, ModelTrouble,
+};
+
+use super::*;
+
+/// Says one thing, fails, or never answers.
+#[derive(Debug)]
+enum Writer {
+    Says(&'static str),
+    Fails,
+    Hangs,
+}
+
+#[async_trait]
+impl Model for Writer {
+    fn about(&self) -> &ModelInfo {
+        static INFO: std::sync::LazyLock<ModelInfo> =
+            std::sync::LazyLock::new(|| ModelInfo { id: "t/w".to_owned(), calling: Calling::Native });
+        &INFO
+    }
+
+    async fn ask(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        assert!(request.max_tokens.is_some() && request.tools.is_empty());
+        match self {
+            Self::Says(text) => {
+                let events = [Ok(ModelEvent::Text((*text).to_owned())), Ok(ModelEvent::End(End::default()))];
+                Ok(stream::iter(events).boxed())
+            }
+            Self::Fails => Err(ModelError {
+                kind: ModelTrouble::Unavailable,
+                text: "no".to_owned(),
+                cause: None,
+                retry_after: None,
+            }),
+            Self::Hangs => Ok(stream::pending().boxed()),
+        }
+    }
+}
+
+fn ada() -> UserId {
+    "ada".parse().unwrap()
+}
+
+fn history(limits: HistoryLimits) -> (History, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    (History::open(&folder.path().join("a.db"), limits).unwrap(), folder)
+}
+
+/// About 36 tokens.
+fn exchange(n: usize) -> Exchange {
+    Exchange::new(&format!("{n} {}", "question ".repeat(5)), &[], Some(&"answer ".repeat(6)))
+}
+
+async fn have(history: &History, keep: Keep, count: usize) -> bool {
+    let mut over = false;
+    for n in 0..count {
+        let before = history.before(&ada(), keep).await.unwrap();
+        over = history.remember(&ada(), &before, &exchange(n)).await.unwrap();
+    }
+    over
+}
+
+async fn messages(history: &History, keep: Keep) -> usize {
+    history.before(&ada(), keep).await.unwrap().messages.len()
+}
+
+#[tokio::test]
+async fn off_keeps_nothing_and_session_nothing_beyond_itself() {
+    let (history, _folder) = history(HistoryLimits::default());
+    have(&history, Keep::Off, 2).await;
+    assert_eq!(messages(&history, Keep::Off).await, 0);
+    have(&history, Keep::Session, 2).await;
+    assert_eq!((messages(&history, Keep::Session).await, messages(&history, Keep::Forever).await), (4, 0));
+    history.session_over(&ada()).await.unwrap();
+    assert_eq!(messages(&history, Keep::Session).await, 0);
+}
+
+#[tokio::test]
+async fn forever_outlives_a_restart_but_not_another_choice() {
+    let (first, folder) = history(HistoryLimits::default());
+    have(&first, Keep::Forever, 2).await;
+    first.session_over(&ada()).await.unwrap();
+    drop(first);
+    let again = History::open(&folder.path().join("a.db"), HistoryLimits::default()).unwrap();
+    assert_eq!(messages(&again, Keep::Forever).await, 4);
+    again.choose(&ada(), Keep::Forever).await.unwrap();
+    assert_eq!(messages(&again, Keep::Forever).await, 4);
+    again.choose(&ada(), Keep::Session).await.unwrap();
+    assert_eq!(messages(&again, Keep::Forever).await, 0);
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_not_read_and_falls_out_with_a_summary() {
+    let limits = HistoryLimits { tokens: 200, ..HistoryLimits::default() };
+    let (history, _folder) = history(limits);
+    assert!(!have(&history, Keep::Session, 4).await);
+    assert!(have(&history, Keep::Session, 4).await, "now something has to fall out");
+    let read = messages(&history, Keep::Session).await;
+    assert!((8..16).contains(&read), "{read}");
+    history.trim(&ada(), Keep::Session, Some(Arc::new(Writer::Says("They spoke of milk.")))).await.unwrap();
+    let before = history.before(&ada(), Keep::Session).await.unwrap();
+    assert_eq!(before.summary.as_deref(), Some("They spoke of milk."));
+    assert!(!before.messages.is_empty() && before.messages.len() < read);
+    // There is room again, so nothing falls out with the next.
+    assert!(!history.remember(&ada(), &before, &exchange(9)).await.unwrap());
+    history.trim(&ada(), Keep::Session, Some(Arc::new(Writer::Fails))).await.unwrap();
+    assert_eq!(
+        history.before(&ada(), Keep::Session).await.unwrap().summary.as_deref(),
+        Some("They spoke of milk.")
+    );
+}
+
+#[tokio::test]
+async fn a_model_that_fails_hangs_or_talks_too_much_does_no_harm() {
+    let limits = HistoryLimits { tokens: 100, summary_tokens: 10, summary_s: 0, ..HistoryLimits::default() };
+    let (history, _folder) = history(limits);
+    for writer in [Writer::Fails, Writer::Hangs] {
+        assert!(have(&history, Keep::Session, 4).await);
+        history.trim(&ada(), Keep::Session, Some(Arc::new(writer))).await.unwrap();
+        let before = history.before(&ada(), Keep::Session).await.unwrap();
+        assert_eq!(before.summary.as_deref(), Some("(An earlier part of the conversation was dropped.)"));
+        assert!(before.messages.len() <= 6);
+    }
+    let long: &'static str = Box::leak("x".repeat(1_000).into_boxed_str());
+    let written = summary::write(
+        Some(Arc::new(Writer::Says(long))),
+        None,
+        &[],
+        &HistoryLimits { summary_tokens: 10, ..HistoryLimits::default() },
+    )
+    .await;
+    assert_eq!(written.len(), 60);
+}
+
+#[tokio::test]
+async fn forgotten_stays_forgotten_even_for_a_question_that_was_under_way() {
+    let (history, _folder) = history(HistoryLimits::default());
+    have(&history, Keep::Forever, 1).await;
+    let before = history.before(&ada(), Keep::Forever).await.unwrap();
+    history.forget(&ada()).await.unwrap();
+    history.remember(&ada(), &before, &exchange(1)).await.unwrap();
+    assert_eq!(messages(&history, Keep::Forever).await, 0);
+    have(&history, Keep::Forever, 1).await;
+    assert_eq!(messages(&history, Keep::Forever).await, 2);
+}

@@ -1,0 +1,147 @@
+//! Runs the assistant.
+
+use std::{
+    io::{self, Write as _},
+    net::SocketAddr,
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use clap::Parser;
+use tokio::signal;
+use toolyard_app_sdk::{AppServer, BuildError, CancellationToken, RegisterError};
+use toolyard_assistant::{
+    Assistant, SetupError, World,
+    config::{Config, ConfigError},
+    registration,
+};
+use toolyard_protocol::secret::Secret;
+
+/// The voice assistant for smart glasses
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Options {
+    /// A TOML file with settings; the flags below come before it
+    #[arg(long, env = "ASSISTANT_CONFIG")]
+    config: Option<PathBuf>,
+    /// Where to listen [default: 127.0.0.1:7011]
+    #[arg(long, env = "ASSISTANT_LISTEN")]
+    listen: Option<SocketAddr>,
+    /// The server that the assistant belongs to [default: http://127.0.0.1:8787]
+    #[arg(long, env = "ASSISTANT_SERVER")]
+    server: Option<String>,
+    /// The package name under which it is registered [default: com.toolyard.assistant]
+    #[arg(long, env = "ASSISTANT_PACKAGE")]
+    package: Option<String>,
+    /// The model that answers, such as ollama/qwen3; the first that is found where it is missing
+    #[arg(long, env = "ASSISTANT_MODEL")]
+    model: Option<String>,
+    /// The file with conversations that users want kept [default: data/assistant.db]
+    #[arg(long, env = "ASSISTANT_DATA")]
+    data: Option<PathBuf>,
+    /// The API key from the registration
+    #[arg(long, env = "ASSISTANT_API_KEY", hide_env_values = true, required_unless_present = "describe")]
+    api_key: Option<String>,
+    /// The signing secret from the registration
+    #[arg(long, env = "ASSISTANT_SIGNING_SECRET", hide_env_values = true)]
+    signing_secret: Option<String>,
+    /// Upload the definition of the assistant's own tool to the server before listening
+    #[arg(long)]
+    register: bool,
+    /// Print the body with which `POST /api/apps` registers the assistant, and end
+    #[arg(long)]
+    describe: bool,
+    /// What to log, such as info or toolyard_assistant=debug
+    #[arg(long, env = "ASSISTANT_LOG", default_value = "info")]
+    log: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum RunError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    #[error(transparent)]
+    Register(#[from] RegisterError),
+    #[error("cannot listen on {address}: {error}")]
+    Listen { address: SocketAddr, error: io::Error },
+    #[error("cannot write: {0}")]
+    Write(io::Error),
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let options = Options::parse();
+    tracing_subscriber::fmt().with_env_filter(&options.log).with_writer(io::stderr).init();
+    match run(options).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The file, with the flags over it.
+fn configured(options: &Options) -> Result<Config, ConfigError> {
+    let mut config = options.config.as_deref().map(Config::read).transpose()?.unwrap_or_default();
+    config.listen = options.listen.unwrap_or(config.listen);
+    config.data = options.data.clone().unwrap_or(config.data);
+    config.model = options.model.clone().or(config.model);
+    config.server = options.server.clone().unwrap_or(config.server);
+    config.package = options.package.clone().unwrap_or(config.package);
+    Ok(config)
+}
+
+async fn run(options: Options) -> Result<(), RunError> {
+    let config = configured(&options)?;
+    let address = config.listen;
+    if options.describe {
+        let body = registration(&config, &format!("http://{address}"));
+        return writeln!(io::stdout(), "{body:#}").map_err(RunError::Write);
+    }
+    let key = options.api_key.unwrap_or_default();
+    let mut builder = AppServer::builder(config.package.clone())
+        .listen(address)
+        .server(config.server.clone())
+        .api_key(key.clone());
+    if let Some(secret) = options.signing_secret {
+        builder = builder.signing_secret(secret);
+    }
+    #[expect(clippy::disallowed_methods, reason = "the one place where the environment is read")]
+    let world = World::new(|name| std::env::var(name).ok());
+    let assistant = Assistant::new(config, &Secret::new(key), world)?;
+    let app = assistant.add_to(builder)?.build()?;
+    if options.register {
+        app.register().await?;
+    }
+    let stop = CancellationToken::new();
+    let running = app.run(stop.clone());
+    tokio::pin!(running);
+    let ended = tokio::select! {
+        ended = &mut running => ended,
+        () = stop_signal() => {
+            tracing::info!("stopping");
+            stop.cancel();
+            running.await
+        }
+    };
+    assistant.stop().await;
+    ended.map_err(|error| RunError::Listen { address, error })
+}
+
+/// Waits for Ctrl-C, or on Unix for the signal with which services are stopped.
+async fn stop_signal() {
+    #[cfg(unix)]
+    if let Ok(mut terminate) = signal::unix::signal(signal::unix::SignalKind::terminate()) {
+        tokio::select! {
+            _ = signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+        }
+        return;
+    }
+    let _ = signal::ctrl_c().await;
+}

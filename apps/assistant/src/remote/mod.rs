@@ -1,0 +1,263 @@
+//! The tools of a turn, far away: listed and run by the platform over its public API, with the user asked where that is due.
+//!
+//! | look for | in |
+//! | --- | --- |
+//! | requests and answers | [`cloud`] |
+//! | a listing, made ready for a model | [`list`] |
+//! | what happens between a model's call and the request | [`RemoteTools`] |
+
+pub mod cloud;
+pub mod list;
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use toolyard_agent::{
+    message::Call,
+    tools::{Offered, ToolView, Toolset},
+};
+use toolyard_app_sdk::UserId;
+use toolyard_core::{Reply, ToolError, executor::Outcome, ports::NoticeSink};
+use toolyard_protocol::{
+    ErrorCode,
+    result::{McpResult, ToolResult},
+};
+
+use self::{
+    cloud::{Cloud, CloudError},
+    list::{Care, Tools},
+};
+use crate::{
+    ask::{Approval, Approvals},
+    choices::Speak,
+    glasses::Glasses,
+    words::{Language, Say},
+};
+
+/// Longest arguments that a user is read before they say yes, in letters.
+const MAX_SHOWN: usize = 80;
+
+/// What a turn has to know that its events do not tell.
+#[derive(Debug, Default)]
+pub struct Notes {
+    /// The whole answer, where a tool gave it: nothing is left for a model to say.
+    last_words: Mutex<Option<String>>,
+    /// Said beside the answer.
+    remark: Mutex<Option<String>>,
+}
+
+impl Notes {
+    /// To be said beside the answer.
+    pub fn remark(&self, words: String) {
+        *self.remark.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
+    }
+
+    /// What is to be said beside the answer; once.
+    pub fn take_remark(&self) -> Option<String> {
+        self.remark.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// The whole answer, where a tool gave it.
+    pub fn last_words(&self) -> Option<String> {
+        self.last_words.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn say(&self, words: String) {
+        *self.last_words.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
+    }
+}
+
+/// The tools of one question.
+pub struct RemoteTools {
+    /// Who runs them.
+    pub cloud: Arc<Cloud>,
+    /// For whom.
+    pub user: UserId,
+    /// The first part of the user's language tag.
+    pub tag: String,
+    /// For sentences.
+    pub language: Language,
+    /// Who is asked, and on what.
+    pub glasses: Arc<dyn Glasses>,
+    /// Whether questions are spoken.
+    pub speak: Speak,
+    /// The open question.
+    pub approvals: Arc<Approvals>,
+    /// How long it is open.
+    pub approval_wait: Duration,
+    /// Longest call.
+    pub call_wait: Duration,
+    /// What the turn has to know.
+    pub notes: Arc<Notes>,
+    /// What was listed already, for the first step.
+    pub given: Mutex<Option<Arc<Tools>>>,
+    /// What this step was shown.
+    pub shown: Mutex<Option<Arc<Tools>>>,
+}
+
+impl RemoteTools {
+    /// A listing that was just made: the first step needs no other.
+    pub fn give(&self, tools: Arc<Tools>) {
+        *self.given.lock().unwrap_or_else(PoisonError::into_inner) = Some(tools);
+    }
+
+    fn care(&self, alias: &str) -> Care {
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        shown.map_or(Care::Run, |tools| tools.care(alias))
+    }
+
+    /// Asks the user. The wait begins when the question is on the glasses.
+    async fn may_run(&self, tool: &Offered, call: &Call) -> Result<(), ToolError> {
+        let about = &tool.about;
+        let (title, app) =
+            (about.title.as_deref().unwrap_or(&about.name), about.app.as_deref().unwrap_or_default());
+        let with = arguments_in_words(call);
+        let question = Say::MayI { tool: title, app, with: &with }.text(self.language);
+        let device = self.glasses.device();
+        let put = async {
+            if device.has_display {
+                self.glasses.show(&question, self.approval_wait).await;
+            }
+            if device.speaks(self.speak) || !device.has_display {
+                self.glasses.speak(&question).await;
+            }
+        };
+        let text = match self.approvals.ask(put, self.approval_wait).await {
+            Approval::Yes => return Ok(()),
+            Approval::No => {
+                "The user said no, so it was not run. Do not try again; say that nothing was changed."
+            }
+            Approval::Silence => {
+                "The user did not answer, so it was not run. Do not try again; say that nothing was changed."
+            }
+        };
+        Err(ToolError::new(ErrorCode::Denied, text))
+    }
+
+    fn refused(&self, tool: &Offered, reason: &str) -> Outcome {
+        let title = tool.about.title.as_deref().unwrap_or(&tool.about.name);
+        let words = Say::Needs { tool: title, parts: reason }.text(self.language);
+        self.notes.say(words.clone());
+        Ok(Reply::Done(ToolResult::plain(McpResult::error(&words))))
+    }
+}
+
+#[async_trait]
+impl Toolset for RemoteTools {
+    async fn freeze(&self) -> Result<Arc<ToolView>, ToolError> {
+        let given = self.given.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let tools = match given {
+            Some(tools) => tools,
+            None => self.cloud.list(&self.user, &self.tag).await.map_err(|error| match error {
+                CloudError::NotAllowed(_) => ToolError::new(ErrorCode::Denied, error.to_string()),
+                CloudError::Down(_) => ToolError::new(ErrorCode::NetworkError, error.to_string()),
+            })?,
+        };
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(tools.clone());
+        Ok(tools.view.clone())
+    }
+
+    async fn call(
+        &self,
+        tool: &Offered,
+        call: &Call,
+        news: NoticeSink,
+        cancel: CancellationToken,
+    ) -> Outcome {
+        match self.care(&tool.spec.name) {
+            Care::Run => {}
+            Care::Ask => self.may_run(tool, call).await?,
+            Care::Refuse(reason) => return self.refused(tool, &reason),
+        }
+        let running = self.cloud.execute(&self.user, &tool.about.name, &call.arguments, &news);
+        let outcome = tokio::select! {
+            outcome = timeout(self.call_wait, running) => outcome.unwrap_or_else(|_| Err(too_late())),
+            () = cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "Nobody waits for it any more.")),
+        };
+        outcome.map_err(|error| explained(error, tool.about.app.as_deref().unwrap_or("The app")))
+    }
+}
+
+fn too_late() -> ToolError {
+    ToolError::new(ErrorCode::Timeout, "The tool did not answer in time; whether it ran is not known.")
+}
+
+/// Whether an app is down, as far as a user cares: it was asked, and nothing came of it.
+pub fn is_down(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::AppNotAvailable
+            | ErrorCode::NetworkError
+            | ErrorCode::HttpError
+            | ErrorCode::InvalidResponse
+            | ErrorCode::Overloaded
+            | ErrorCode::Timeout
+            | ErrorCode::ToolNotHandled
+    )
+}
+
+/// An error with what a model shall do about it.
+fn explained(mut error: ToolError, app: &str) -> ToolError {
+    if is_down(error.code) {
+        tracing::warn!(app, %error, "an app does not answer");
+        let maybe = if error.code == ErrorCode::Timeout { " It may have run all the same." } else { "" };
+        error.for_model = format!(
+            "{app} does not answer right now.{maybe} Tell the user so in plain words, without technical terms, and do not call it \
+             again in this answer."
+        );
+    }
+    error
+}
+
+/// The arguments as people read them: `: milk, 2`. Names are left out, and long texts cut.
+fn arguments_in_words(call: &Call) -> String {
+    let values: Vec<String> = match serde_json::from_str(call.arguments.get()) {
+        Ok(serde_json::Value::Object(fields)) => fields
+            .values()
+            .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+            .collect(),
+        _ => Vec::new(),
+    };
+    let text = values.join(", ").replace('\n', " ");
+    if text.is_empty() {
+        return text;
+    }
+    let short: String = text.chars().take(MAX_SHOWN).collect();
+    let dots = if short.len() < text.len() { " ..." } else { "" };
+    format!(" ({short}{dots})")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use toolyard_protocol::raw::to_raw;
+
+    use super::*;
+
+    fn with(arguments: serde_json::Value) -> String {
+        arguments_in_words(&Call { id: "c".to_owned(), name: "n".to_owned(), arguments: to_raw(&arguments) })
+    }
+
+    #[test]
+    fn people_read_what_would_be_done() {
+        assert_eq!(with(json!({ "todo_id": "7", "all": true })), " (7, true)");
+        assert_eq!(with(json!({})), "");
+        assert_eq!(with(json!("odd")), "");
+        assert!(with(json!({ "text": "x".repeat(500) })).len() < 100);
+    }
+
+    #[test]
+    fn what_is_down_is_told_without_technical_terms() {
+        let error =
+            explained(ToolError::new(ErrorCode::AppNotAvailable, "connect ECONNREFUSED 127.0.0.1"), "Todo");
+        assert!(error.for_model.starts_with("Todo does not answer right now. Tell the user so"));
+        assert!(!error.for_model.contains("127"));
+        let own = explained(ToolError::new(ErrorCode::ExecutionError, "There is no todo 7."), "Todo");
+        assert_eq!(own.for_model, "There is no todo 7.");
+    }
+}

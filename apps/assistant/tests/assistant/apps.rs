@@ -1,0 +1,170 @@
+//! What apps can say to an assistant: I show it myself, ask first, not on these glasses; and what users allow it.
+
+use http::Method;
+use serde_json::json;
+use toolyard_testkit::{Act, model::Answer};
+
+use crate::stage::{ASSISTANT, ECHO_ALIAS, Stage, TODO, echo_tool};
+
+const ADD: &str = "com_example_todo__add_todo";
+const DELETE: &str = "com_example_todo__delete_todo";
+
+#[tokio::test]
+async fn an_app_that_shows_its_answer_is_not_talked_over() {
+    let stage = Stage::start().await;
+    stage.todo("ada").await;
+    let mut ada = stage.user("ada", "Simulated Glasses").await;
+    stage
+        .model
+        .answers([Answer::call(ADD, json!({ "todo_item": "buy milk" })), Answer::text("The next question.")]);
+    ada.say("hey toolyard remind me to buy milk").await;
+    ada.sees("1. buy milk").await;
+    // A follow-up is heard as soon as the first answer is over, so whatever the assistant had to show or say of that comes before.
+    let (first, mut number) = (ada.happened.len(), 0);
+    while stage.model.seen().len() < 2 {
+        number += 1;
+        assert!(number < 1_000, "the first answer does not end");
+        ada.say(&format!("and number {number}")).await;
+        ada.ping().await;
+    }
+    let after = ada.since(first, "The next question.").await;
+    let of_assistant: Vec<_> =
+        after.iter().filter(|(_, text)| !text.contains("buy milk") && !text.is_empty()).collect();
+    assert!(of_assistant.iter().all(|(_, text)| text.contains("The next question.")), "{after:?}");
+    let conversation = stage.conversation();
+    assert_eq!(conversation[conversation.len() - 2], "assistant: Done.", "{conversation:?}");
+    assert!(
+        conversation.last().unwrap().starts_with("user: and number"),
+        "the model was not asked for words about the first"
+    );
+}
+
+/// Ada has a todo, and wants it deleted.
+async fn wants_it_deleted(stage: &Stage) -> crate::stage::Glasses {
+    stage.todo("ada").await;
+    let mut ada = stage.user("ada", "Even Realities G1").await;
+    let call = json!({ "name": format!("{TODO}:add_todo"), "arguments": { "todo_item": "buy milk" } });
+    stage.ask(Some("ada"), Method::POST, "/api/tools/execute", call).await;
+    ada.sees("1. buy milk").await;
+    stage.model.answers([Answer::call(DELETE, json!({ "todo_id": "1" })), Answer::text("That was it.")]);
+    ada.say("hey toolyard delete the first todo").await;
+    ada
+}
+
+async fn todos(stage: &Stage) -> String {
+    let call = json!({ "name": format!("{TODO}:get_todos"), "arguments": {} });
+    stage.ask(Some("ada"), Method::POST, "/api/tools/execute", call).await["content"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+#[tokio::test]
+async fn what_deletes_something_is_asked_about_and_a_yes_runs_it() {
+    let stage = Stage::start().await;
+    let mut ada = wants_it_deleted(&stage).await;
+    assert_eq!(ada.sees("Delete").await, "Todo: Delete a todo (1)? Say yes or no.");
+    assert!(todos(&stage).await.contains("buy milk"), "nothing happens before the answer");
+    ada.say("what was that").await;
+    ada.say("yes please").await;
+    ada.sees("Nothing to do").await;
+    assert!(todos(&stage).await.contains("no todos"));
+}
+
+#[tokio::test]
+async fn a_no_leaves_everything_as_it_is() {
+    let stage = Stage::start().await;
+    let mut ada = wants_it_deleted(&stage).await;
+    ada.sees("Say yes or no.").await;
+    ada.say("no thanks").await;
+    ada.sees("That was it.").await;
+    assert!(stage.conversation().last().unwrap().contains("The user said no"));
+    assert!(todos(&stage).await.contains("buy milk"));
+}
+
+#[tokio::test]
+async fn silence_is_a_no() {
+    let stage = Stage::with(|config| config.answer.approval_s = 0).await;
+    let mut ada = wants_it_deleted(&stage).await;
+    ada.sees("That was it.").await;
+    assert!(stage.conversation().last().unwrap().contains("The user did not answer"));
+    assert!(todos(&stage).await.contains("buy milk"));
+}
+
+#[tokio::test]
+async fn what_says_nothing_of_itself_is_not_asked_about() {
+    let stage = Stage::start().await;
+    let echo = stage.echo("ada").await;
+    echo.acts(Act::content(json!("ok")));
+    let mut ada = stage.user("ada", "Even Realities G1").await;
+    stage.model.answers([Answer::call(ECHO_ALIAS, json!({})), Answer::text("It ran.")]);
+    ada.say("hey toolyard echo").await;
+    let seen = ada.until("It ran.").await;
+    assert!(seen.iter().all(|(_, text)| !text.contains("yes or no")), "{seen:?}");
+}
+
+#[tokio::test]
+async fn a_tool_that_needs_a_camera_is_answered_with_the_reason() {
+    let stage = Stage::start().await;
+    let camera = json!({ "hardwareRequirements": [{ "type": "CAMERA", "level": "REQUIRED" }],
+        "tools": [{ "name": "take_photo", "description": "Takes one", "inputSchema": { "type": "object" } }] });
+    let app = stage.app("ada", "com.example.camera", camera).await;
+    let mut ada = stage.user("ada", "Even Realities G1").await;
+    stage.model.answers([Answer::call("com_example_camera__take_photo", json!({}))]);
+    ada.say("hey toolyard take a photo").await;
+    assert_eq!(ada.sees("camera").await, "Take photo needs a camera; your glasses have none.");
+    assert!(app.seen("/tool").is_empty());
+    assert_eq!(stage.model.seen().len(), 1, "the reason is the whole answer");
+    assert!(stage.system().contains("Take photo (needs a camera; Even Realities G1 has none)"));
+    stage.model.answers([Answer::call("com_example_camera__take_photo", json!({}))]);
+    ada.say_in("de-DE", "Hallo Toolyard, mach ein Foto").await;
+    ada.sees("braucht eine Kamera").await;
+    // On other glasses it is a tool like any other.
+    ada.wears("Mentra Live").await;
+    app.acts(Act::content(json!("smile")));
+    stage.model.answers([Answer::call("com_example_camera__take_photo", json!({})), Answer::text("Taken.")]);
+    ada.say("hey toolyard take a photo now").await;
+    assert_eq!(ada.spoken().await, "Taken.");
+    assert_eq!(app.seen("/tool").len(), 1);
+}
+
+#[tokio::test]
+async fn without_the_grant_it_says_what_to_do() {
+    let stage = Stage::start().await;
+    let _echo = stage.echo("ada").await;
+    let device = stage.device("ada", "Even Realities G1").await;
+    let mut ada = stage.open(device, "ada").await;
+    stage.model.always(Answer::text("I cannot do that yet."));
+    ada.say("hey toolyard echo").await;
+    ada.sees("I cannot do that yet.").await;
+    ada.sees("I see no tools of your apps.").await;
+    assert!(stage.system().contains("you may not use their apps yet"));
+    stage.ask(Some("ada"), Method::PUT, &format!("/api/installs/{ASSISTANT}/assistant"), json!({})).await;
+    ada.say("hey toolyard and now").await;
+    ada.sees("I cannot do that yet.").await;
+    let tools = stage.model.seen().last().unwrap().body["tools"].to_string();
+    assert!(tools.contains(ECHO_ALIAS), "{tools}");
+}
+
+#[tokio::test]
+async fn whoever_is_not_let_in_is_told_in_words() {
+    let stage = Stage::start().await;
+    let mut ada = stage.user("ada", "Even Realities G1").await;
+    // The key that the assistant has is void from now on; its session stays.
+    stage.ask(None, Method::POST, &format!("/api/apps/{ASSISTANT}/key"), json!({})).await;
+    ada.say("hey toolyard what is on my list").await;
+    ada.sees("I may not use your apps.").await;
+    assert!(stage.model.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_tool_with_an_explicit_false_is_not_asked_about() {
+    let stage = Stage::start().await;
+    let harmless = json!({ "annotations": { "destructiveHint": false } });
+    let echo = stage.app("ada", "com.example.echo", json!({ "tools": [echo_tool(harmless)] })).await;
+    let mut ada = stage.user("ada", "Even Realities G1").await;
+    stage.model.answers([Answer::call(ECHO_ALIAS, json!({})), Answer::text("It ran.")]);
+    ada.say("hey toolyard echo").await;
+    ada.sees("It ran.").await;
+    assert_eq!(echo.seen("/tool").len(), 1);
+}

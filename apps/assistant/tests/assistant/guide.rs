@@ -1,0 +1,89 @@
+//! The pages about the assistant: their commands are run as they stand there, and their settings are read.
+
+use std::path::Path;
+
+use tokio::process::Command;
+use toolyard_assistant::config::Config;
+
+use crate::stage::{bare_server, soon};
+
+const GUIDE: &str = include_str!("../../../../docs/guide/your-own-assistant.md");
+const PAGE: &str = include_str!("../../../../docs/assistant.md");
+
+/// The blocks of a page: language and text.
+fn blocks(page: &str) -> impl Iterator<Item = (&str, &str)> {
+    page.split("```").skip(1).step_by(2).map(|block| block.split_once('\n').expect("a language, then lines"))
+}
+
+/// Whether the pieces of a line stand in another in order.
+fn fits(line: &str, shown: &str) -> bool {
+    let mut rest = line;
+    shown.split('…').map(str::trim).all(|piece| match rest.find(piece) {
+        Some(at) => {
+            rest = &rest[at + piece.len()..];
+            true
+        }
+        None => false,
+    })
+}
+
+/// Runs lines as a shell does that stops at the first one that fails.
+async fn shell(folder: &Path, lines: &str) -> String {
+    let program = Path::new(env!("CARGO_BIN_EXE_toolyard-assistant"));
+    let mut command = Command::new("/bin/sh");
+    command
+        .args(["-e", "-c", &format!("exec 2>&1\n{lines}")])
+        .env_clear()
+        .current_dir(folder)
+        .kill_on_drop(true);
+    command.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", program.parent().unwrap().display()));
+    let output = soon(command.output()).await.unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{lines}\n{text}");
+    text
+}
+
+#[tokio::test]
+async fn your_own_assistant() {
+    let (url, _server, folder) = bare_server().await;
+    let mut output = String::new();
+    for (language, block) in blocks(GUIDE) {
+        match language {
+            "sh" => output = shell(folder.path(), &block.replace("http://127.0.0.1:8787", &url)).await,
+            "text" => {
+                for shown in block.lines() {
+                    assert!(output.lines().any(|line| fits(line, shown)), "`{shown}` is not in\n{output}");
+                }
+            }
+            "toml" => drop(toml::from_str::<Config>(block).unwrap()),
+            // Whatever does not end by itself: the other tests of this binary do the same.
+            "console" => {}
+            other => panic!("a block of {other} is neither run nor read"),
+        }
+    }
+}
+
+#[test]
+fn the_settings_of_the_page_are_the_defaults() {
+    let (_, block) = blocks(PAGE).find(|(language, _)| *language == "toml").unwrap();
+    let shown: Config = toml::from_str(block).unwrap();
+    let usual = Config::default();
+    assert_eq!(
+        (&shown.listening, &shown.answer, &shown.history),
+        (&usual.listening, &usual.answer, &usual.history)
+    );
+    assert_eq!(
+        (shown.listen, shown.server, shown.package, shown.data),
+        (usual.listen, usual.server, usual.package, usual.data)
+    );
+    assert_eq!(shown.phrases_without_model, usual.phrases_without_model);
+    // Every setting that there is stands there.
+    for setting in
+        ["listen", "server", "package", "data", "model", "local_servers", "system", "phrases_without_model"]
+    {
+        assert!(
+            block.contains(&format!("\n{setting} = ")) || block.starts_with(&format!("{setting} = ")),
+            "{setting}"
+        );
+    }
+}
