@@ -116,8 +116,9 @@ pub(crate) enum Command {
     Import(import::ImportArgs),
     /// A pair of glasses in the terminal: see what apps show, type what you would say
     Glasses(glasses::GlassesArgs),
-    /// Make a token; works without a running server
-    Token(token::TokenArgs),
+    /// Make a token, which works without a running server; list and revoke tokens
+    #[command(subcommand)]
+    Token(token::TokenCommand),
     /// Check configuration, files, server and apps, and say what to do
     Doctor(doctor::DoctorArgs),
     /// Measure how well tools are chosen, on a set of your own

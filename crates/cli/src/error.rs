@@ -4,7 +4,7 @@ use std::{io, path::PathBuf, time::Duration};
 
 use toolyard_net::{NetError, UrlRefused};
 use toolyard_protocol::Problem;
-use toolyard_server::{auth::TokenError, config::ConfigError, serve::StartError};
+use toolyard_server::{config::ConfigError, serve::StartError};
 
 use crate::client::Refused;
 
@@ -41,8 +41,6 @@ pub(crate) enum CliError {
     Log(String),
     #[error("the server cannot start: {0}")]
     Start(StartError),
-    #[error("{0}")]
-    Token(TokenError),
     #[error("{message}")]
     Usage { message: String, next: String },
     #[error("nothing was changed")]
@@ -87,7 +85,6 @@ impl CliError {
             Self::Fetch { .. } => "UNREADABLE_URL",
             Self::Config(_) => "CONFIGURATION",
             Self::Start(_) | Self::Runtime(_) | Self::Log(_) => "START",
-            Self::Token(_) => "TOKEN",
             Self::NotConfirmed => "NOT_CONFIRMED",
             Self::DeviceRefused(_) => "DEVICE_REFUSED",
             Self::DeviceClosed(_) => "DEVICE_CLOSED",
@@ -142,7 +139,6 @@ impl CliError {
             | Self::Unwritable { .. }
             | Self::TooLarge { .. }
             | Self::Log(_)
-            | Self::Token(_)
             | Self::NotConfirmed
             | Self::Interrupted
             | Self::Stopped

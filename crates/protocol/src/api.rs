@@ -7,7 +7,7 @@ use crate::{
     app::AppDetails,
     device::Capabilities,
     error::ErrorCode,
-    id::{CallId, UserId},
+    id::{CallId, TokenId, UserId},
     name::{PackageName, ToolName},
     problem::Problem,
 };
@@ -55,6 +55,67 @@ pub enum ApiErrorCode {
     Unavailable,
     /// A fault of the server; the log says more.
     Internal,
+}
+
+/// What a person may do. Each includes the ones before.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Uses tools.
+    User,
+    /// Registers apps.
+    Developer,
+    /// Signs plugins and calls them back.
+    Curator,
+    /// Runs the platform.
+    Operator,
+}
+
+impl Role {
+    /// Every role, in rising order.
+    pub const ALL: [Self; 4] = [Self::User, Self::Developer, Self::Curator, Self::Operator];
+
+    /// The role as it is written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Developer => "developer",
+            Self::Curator => "curator",
+            Self::Operator => "operator",
+        }
+    }
+}
+
+/// What is known of a token. Never the token itself.
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenInfo {
+    /// By which it is revoked.
+    pub id: TokenId,
+    /// What for.
+    pub name: String,
+    /// Whose.
+    pub subject: String,
+    /// What it allows.
+    pub role: Role,
+    /// When it was made, ISO 8601.
+    pub created_at: String,
+    /// When it ends, ISO 8601.
+    pub expires_at: String,
+    /// By whom it was made.
+    pub created_by: String,
+    /// When it was revoked, ISO 8601.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<String>,
+}
+
+/// Answer to `GET /api/tokens`.
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct TokenList {
+    /// The newest first.
+    pub tokens: Vec<TokenInfo>,
 }
 
 /// An app as the API shows it. Never a key, never a secret.

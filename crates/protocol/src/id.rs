@@ -1,4 +1,4 @@
-//! Who and which: users, calls, app sessions.
+//! Who and which: users, calls, app sessions, tokens.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -98,7 +98,35 @@ impl FromStr for AppSessionId {
     }
 }
 
-text_type!(UserId, CallId, AppSessionId);
+/// A token of this server, by which it is listed and called back. Says nothing of the token itself.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TokenId(Arc<str>);
+
+impl TokenId {
+    /// An id of 16 bytes, in hex.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(hex::encode(bytes).into())
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for TokenId {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+        if text.len() != 32 || !text.bytes().all(is_hex) {
+            return Err(InvalidId { text: shown(text), what: "a token id: 32 hex digits" });
+        }
+        Ok(Self(text.into()))
+    }
+}
+
+text_type!(UserId, CallId, AppSessionId, TokenId);
 
 #[cfg(test)]
 mod tests {
@@ -107,6 +135,15 @@ mod tests {
     #[test]
     fn users_are_lower_cased_once() {
         assert_eq!("Ada@Example.COM".parse::<UserId>().unwrap().as_str(), "ada@example.com");
+    }
+
+    #[test]
+    fn token_ids_are_hex_digits() {
+        let id = TokenId::from_bytes([0xab; 16]);
+        assert_eq!(id.as_str().parse::<TokenId>().unwrap(), id);
+        for text in ["", "ab", &"AB".repeat(16), &"zz".repeat(16), &"ab".repeat(17)] {
+            assert!(text.parse::<TokenId>().is_err(), "{text}");
+        }
     }
 
     #[test]

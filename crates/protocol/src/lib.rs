@@ -7,7 +7,7 @@
 //! | look for | in |
 //! | --- | --- |
 //! | `package:tool`, the alias | [`name`] |
-//! | users, calls, app sessions | [`id`] |
+//! | users, calls, app sessions, tokens | [`id`] |
 //! | what a tool says of itself | [`tool`] |
 //! | prompts and resources of apps | [`items`] |
 //! | a call on its way to an app, and what comes back | [`call`], [`result`] |
@@ -45,6 +45,6 @@ pub mod trace;
 pub mod upstream;
 
 pub use error::ErrorCode;
-pub use id::{AppSessionId, CallId, UserId};
+pub use id::{AppSessionId, CallId, TokenId, UserId};
 pub use name::{Alias, InvalidName, LocalName, PackageName, ToolName, ToolRef};
 pub use problem::Problem;

@@ -16,7 +16,7 @@ use toolyard_core::{Caller, catalog::Scope};
 use toolyard_protocol::UserId;
 
 use crate::{
-    auth::{ActingFor, Role, TokenError},
+    auth::{ActingFor, Lease, Role, TokenError},
     config::Config,
     mcp::peer::Peer,
     routes,
@@ -98,7 +98,7 @@ impl Embedded {
     ) {
         let state = self.state;
         state.sessions.keep_alive(&user);
-        let who = ActingFor { user, caller: Caller::User, scope: Scope::Everything, until: None };
+        let who = ActingFor { user, caller: Caller::User, scope: Scope::Everything, lease: Lease::default() };
         let (peer, messages) = Peer::new(state.clone(), who);
         let limit = state.config.server.body_bytes;
         let writing = write(messages, output);

@@ -8,6 +8,7 @@
 //! | REST, noun by noun | `rest` |
 //! | the sockets of apps and devices | `ws` |
 //! | words to sound and sound to words | `speech` |
+//! | the web console's files | `console` |
 //! | every setting | [`config`] |
 
 pub mod auth;
@@ -17,6 +18,7 @@ mod calls;
 mod chat;
 pub mod config;
 mod configured;
+mod console;
 pub mod embedded;
 mod error;
 mod extract;
@@ -35,8 +37,10 @@ pub mod serve;
 mod speech;
 mod state;
 pub mod telemetry;
+mod tickets;
 mod ws;
 
+pub use console::{ConsoleFile, ConsoleFiles};
 pub use lifecycle::Lifecycle;
 pub use plugins::PluginDesk;
 pub use serve::{Server, World};

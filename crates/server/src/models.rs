@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use toolyard_agent::{
     model::{
         Endpoint, Environment, FileModel, Model, ModelError, ModelName, ModelSettings, ModelTrouble, Models,
-        look::Listing,
+        limits::Family, look::Listing,
     },
     prompted::PromptedModel,
     small::{
@@ -110,6 +110,12 @@ impl ModelBook {
             }
             Some(_) => {}
         }
+    }
+
+    /// Whose limits hold for tools where nobody names a model, as far as somebody looked.
+    pub(crate) fn family(&self) -> Family {
+        let default = self.models.list().default;
+        default.and_then(|name| self.models.family(&name)).unwrap_or(Family::Compatible)
     }
 
     /// The model of that name, or the one for those who name none.

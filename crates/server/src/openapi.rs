@@ -12,7 +12,7 @@ pub fn document() -> Value {
     let mut schemas = settings.into_generator();
     let error = schemas.subschema_for::<ApiErrorBody>();
     let mut paths = Map::new();
-    for route in table().iter().filter(|route| route.access != Access::Socket) {
+    for route in table().iter().filter(|route| route.documented && route.access != Access::Socket) {
         let operation = operation(route, &mut schemas, &error.clone().to_value());
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         if let Value::Object(methods) = path {
@@ -67,7 +67,9 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator, error: &Value) -> Val
         Access::Known | Access::Acting | Access::Owner | Access::Mcp => {
             json!([{ "token": [] }, { "appKey": [] }])
         }
-        Access::User | Access::Builder | Access::Curator | Access::Operator => json!([{ "token": [] }]),
+        Access::Person | Access::User | Access::Builder | Access::Curator | Access::Operator => {
+            json!([{ "token": [] }])
+        }
     };
     operation["security"] = security;
     if route.deprecated {

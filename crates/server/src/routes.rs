@@ -10,7 +10,7 @@ use axum::{
 use http::{Method, StatusCode, Uri};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use crate::{chat, error::Failure, mcp, rest, state::AppState, ws};
+use crate::{chat, console, error::Failure, mcp, rest, state::AppState, ws};
 
 /// Who may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub enum Access {
     Public,
     /// Somebody we know.
     Known,
+    /// A person, by token; no app.
+    Person,
     /// A user, or an operator for one.
     User,
     /// A user with a session, or an app or operator for one.
@@ -49,6 +51,8 @@ pub struct Route {
     pub access: Access,
     /// What it does.
     pub summary: &'static str,
+    /// Whether it is part of the API, and not a file of a web page.
+    pub documented: bool,
     pub(crate) request: Option<fn(&mut SchemaGenerator) -> Schema>,
     pub(crate) response: Option<fn(&mut SchemaGenerator) -> Schema>,
     pub(crate) failure: Option<fn(&mut SchemaGenerator) -> Schema>,
@@ -77,6 +81,7 @@ impl Route {
             path,
             access,
             summary,
+            documented: true,
             request: None,
             response: None,
             failure: None,
@@ -119,6 +124,11 @@ impl Route {
         self
     }
 
+    pub(crate) fn undocumented(mut self) -> Self {
+        self.documented = false;
+        self
+    }
+
     pub(crate) fn deprecated(mut self) -> Self {
         self.deprecated = true;
         self
@@ -130,12 +140,19 @@ pub fn table() -> Vec<Route> {
     let mut routes = Vec::new();
     routes.extend(rest::tools::routes());
     routes.extend(rest::calls::routes());
+    routes.extend(rest::usage::routes());
     routes.extend(rest::apps::routes());
     routes.extend(rest::tool_sets::routes());
+    routes.extend(rest::tool_check::routes());
     routes.extend(rest::keys::routes());
     routes.extend(rest::installs::routes());
     routes.extend(rest::settings::routes());
     routes.extend(rest::session::routes());
+    routes.extend(rest::me::routes());
+    routes.extend(rest::tokens::routes());
+    routes.extend(rest::users::routes());
+    routes.extend(rest::library::routes());
+    routes.extend(rest::devices::routes());
     routes.extend(rest::sdk::routes());
     routes.extend(rest::legacy::routes());
     routes.extend(rest::upstreams::routes());
@@ -147,6 +164,7 @@ pub fn table() -> Vec<Route> {
     routes.extend(mcp::routes());
     routes.extend(chat::routes());
     routes.extend(ws::routes());
+    routes.extend(console::routes());
     routes
 }
 

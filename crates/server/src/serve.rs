@@ -10,7 +10,10 @@ use toolyard_core::{
     executor::ExecutorParts,
     kept::KeptResults,
     policy::{LocalLimiter, Policy},
-    ports::{Clock, Ids, Secrets, Signals, SourceKind, SystemClock, SystemIds, ToolSource, Waker},
+    ports::{
+        Clock, Ids, IssuedTokens as _, Secrets, Signals, SourceKind, SystemClock, SystemIds, ToolSource,
+        Waker,
+    },
 };
 use toolyard_net::HttpClient;
 use toolyard_sessions::{SessionParts, Sessions};
@@ -28,6 +31,7 @@ use crate::{
     chat::Replays,
     config::Config,
     configured,
+    console::ConsoleFiles,
     hosts::{Checked, Hosts},
     lifecycle::Lifecycle,
     listen,
@@ -38,6 +42,7 @@ use crate::{
     speech::{self, SpeechMetrics},
     state::{AppState, Shared, Stores},
     telemetry::{self, CallMetrics, TraceError, Traces},
+    tickets::Tickets,
 };
 
 pub use crate::parts::{root_key_file, tokens};
@@ -78,6 +83,8 @@ pub struct World {
     pub ids: Arc<dyn Ids>,
     /// The environment that upstreams may name.
     pub environment: Environment,
+    /// The web console.
+    pub console: ConsoleFiles,
 }
 
 impl Default for World {
@@ -94,6 +101,7 @@ impl World {
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
             environment: Arc::new(move |name| variables.get(name).cloned()),
+            console: ConsoleFiles::built(),
         }
     }
 }
@@ -259,6 +267,11 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
     }
     let mcp = McpDoor::new(&*secrets, &config.mcp);
     let models = Arc::new(ModelBook::new(&config, &world)?);
+    let tokens = Tokens::new(&*secrets)?;
+    let revoked = store.revoked_tokens(world.clock.now()).await;
+    for (id, ends) in revoked.map_err(|error| StartError::Config(error.to_string()))? {
+        tokens.revoke(id, ends);
+    }
     let state: AppState = Arc::new(Shared {
         auth_mode: mode,
         stores: stores(store),
@@ -270,13 +283,15 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         speech,
         signals,
         limiter,
-        tokens: Tokens::new(&*secrets)?,
+        tokens,
         oidc: config.auth.oidc.clone().map(|oidc| Oidc::new(oidc, http)),
         secrets,
         clock: world.clock,
         ids: world.ids,
         guard,
         mcp,
+        tickets: Tickets::new(config.mcp.ticket_s),
+        console: world.console,
         models,
         kept,
         vectors,
@@ -335,6 +350,8 @@ fn stores(store: Arc<SqliteStore>) -> Stores {
         settings: store.clone(),
         data: store.clone(),
         calls: store.clone(),
+        usage: store.clone(),
+        tokens: store.clone(),
         sqlite: store,
     }
 }
@@ -354,6 +371,8 @@ fn housekeeping(state: &AppState) {
             state.limiter.forget_idle();
             state.speech.tidy();
             state.mcp.tidy(&state);
+            state.tickets.tidy(state.clock.now());
+            state.tokens.tidy(state.clock.now());
             state.kept.forget_late(state.clock.now());
             state.upstreams.tidy(|user| state.mcp.changes.is_heard(user));
             state.metrics.run_upkeep();
@@ -373,6 +392,9 @@ fn housekeeping(state: &AppState) {
             let keys = ago(i64::try_from(state.config.calls.key_lifetime_s).unwrap_or(i64::MAX));
             if let Err(error) = state.stores.sqlite.prune(calls, keys).await {
                 tracing::error!(%error, "old calls could not be removed");
+            }
+            if let Err(error) = state.stores.tokens.forget_tokens(now).await {
+                tracing::error!(%error, "ended tokens could not be removed from the list");
             }
         })
     });

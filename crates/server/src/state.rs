@@ -9,8 +9,8 @@ use toolyard_core::{
     kept::KeptResults,
     policy::LocalLimiter,
     ports::{
-        AppData, Apps, CallLog, Clock, Definitions, Ids, InstalledPlugins, Installs, PublishedPlugins,
-        Secrets, Settings, Signals, Upstreams,
+        AppData, Apps, CallLog, Clock, Definitions, Ids, InstalledPlugins, Installs, IssuedTokens,
+        PublishedPlugins, Secrets, Settings, Signals, Upstreams, UsageLog,
     },
 };
 use toolyard_net::Guard;
@@ -19,15 +19,17 @@ use toolyard_sources::UpstreamSource;
 use toolyard_store::SqliteStore;
 
 use crate::{
-    auth::{Oidc, Tokens},
+    auth::{self, Oidc},
     chat::Replays,
     config::{AuthMode, Config},
+    console::ConsoleFiles,
     lifecycle::Lifecycle,
     mcp::McpDoor,
     models::ModelBook,
     plugins::PluginDesk,
     speech::Speech,
     telemetry::CallMetrics,
+    tickets::Tickets,
 };
 
 /// What must last, by port. One value implements them all.
@@ -50,6 +52,10 @@ pub struct Stores {
     pub data: Arc<dyn AppData>,
     /// The ledger, to read.
     pub calls: Arc<dyn CallLog>,
+    /// The ledger as a whole.
+    pub usage: Arc<dyn UsageLog>,
+    /// Tokens that were made.
+    pub tokens: Arc<dyn IssuedTokens>,
     /// The store itself, for what is not a port: health, pruning, closing.
     pub sqlite: Arc<SqliteStore>,
 }
@@ -82,7 +88,7 @@ pub struct Shared {
     /// Rate limits, to be tidied now and then.
     pub limiter: Arc<LocalLimiter>,
     /// Tokens of this server.
-    pub tokens: Tokens,
+    pub tokens: auth::Tokens,
     /// Tokens of another issuer.
     pub oidc: Option<Oidc>,
     /// The root key's work.
@@ -95,6 +101,10 @@ pub struct Shared {
     pub guard: Guard,
     /// The MCP door's streams, questions and sessions.
     pub(crate) mcp: McpDoor,
+    /// One-use tickets with which browsers open sockets.
+    pub(crate) tickets: Tickets,
+    /// The web console.
+    pub console: ConsoleFiles,
     /// Who answers in chats.
     pub models: Arc<ModelBook>,
     /// Results that are too long for a model.

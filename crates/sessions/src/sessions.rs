@@ -127,6 +127,17 @@ impl Sessions {
         self.0.dropped_utterances.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// The live users whose ids fit, by id, with the model of their device where it is known.
+    pub fn live(&self, fits: impl Fn(&UserId) -> bool) -> Vec<(UserId, Option<String>)> {
+        let live = self.0.users.iter().filter(|live| fits(live.key())).map(|live| {
+            let model = live.lock().capabilities.as_ref().map(|device| device.model_name.clone());
+            (live.key().clone(), model)
+        });
+        let mut live: Vec<_> = live.collect();
+        live.sort();
+        live
+    }
+
     /// What the API shows of a session.
     pub fn summary(&self, user: &UserId) -> Option<SessionSummary> {
         self.find(user).map(|live| live.summary())

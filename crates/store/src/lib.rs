@@ -6,4 +6,4 @@ mod signals;
 mod sqlite;
 
 pub use signals::LocalSignals;
-pub use sqlite::{OpenError, SqliteStore, StoreSettings};
+pub use sqlite::{OpenError, SqliteStore, StoreSettings, list_token};

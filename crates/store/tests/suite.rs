@@ -20,6 +20,7 @@ macro_rules! suite {
 suite!(
     app_data_is_bounded_and_goes_with_the_install,
     apps_are_created_whole_or_not_at_all,
+    calls_are_counted_over_time,
     calls_are_recorded_and_found,
     definitions_are_versions_and_a_pointer,
     installs_and_grants,
@@ -30,8 +31,11 @@ suite!(
     prompts_and_resources_are_part_of_a_version,
     runs_devices_and_switches,
     the_catalogue_of_plugins_keeps_versions,
+    the_newest_timings_are_read,
+    tokens_are_listed_and_called_back,
     upstreams_are_packages_and_keep_their_last_offer,
     usage_is_counted,
+    users_and_what_they_can_install_are_found,
 );
 
 #[tokio::test]
@@ -91,5 +95,32 @@ async fn the_ledger_does_not_get_in_the_way_of_other_writes() {
         }
     };
     tokio::join!(writes, records);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_token_is_listed_in_a_store_that_another_process_has_open() {
+    use toolyard_core::ports::{IssuedToken, IssuedTokens as _, TokenRoom};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.db");
+    let token = IssuedToken {
+        id: toolyard_protocol::TokenId::from_bytes([1; 16]),
+        name: "by hand".to_owned(),
+        subject: "ada".to_owned(),
+        role: toolyard_protocol::api::Role::User,
+        created_at: jiff::Timestamp::from_second(1).unwrap(),
+        expires_at: jiff::Timestamp::from_second(2).unwrap(),
+        created_by: "toolyard token".to_owned(),
+        revoked_at: None,
+    };
+    let room = TokenRoom { of_subject: 1, of_all: 1 };
+    assert!(!toolyard_store::list_token(&path, &token, room).await.unwrap());
+    assert!(!path.exists(), "no store is made");
+    std::fs::write(&path, "").unwrap();
+    assert!(toolyard_store::list_token(&path, &token, room).await.is_err(), "and no tables");
+    let store = SqliteStore::open(StoreSettings::at(&path), &TaskTracker::new()).await.unwrap();
+    assert!(toolyard_store::list_token(&path, &token, room).await.unwrap());
+    assert_eq!(store.issued(None).await.unwrap(), std::slice::from_ref(&token));
+    assert!(!toolyard_store::list_token(&path, &token, room).await.unwrap(), "no room");
     store.close().await;
 }

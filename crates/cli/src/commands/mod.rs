@@ -48,7 +48,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Verdict, CliError> {
         Command::Migrate(args) => migrate::run(&cx, args).await,
         Command::Import(args) => import::run(&cx, args).await,
         Command::Glasses(args) => glasses::run(&cx, args).await,
-        Command::Token(args) => token::run(&cx, &args),
+        Command::Token(command) => token::run(&cx, command).await,
         Command::Doctor(args) => doctor::run(&cx, &args).await,
         Command::Eval(command) => eval::run(&cx, command).await,
         Command::Completions(args) => completions::run(&cx, &args),

@@ -192,6 +192,26 @@ async fn tokens_made_here_are_believed_there() {
 }
 
 #[tokio::test]
+async fn tokens_are_listed_and_revoked() {
+    let yard = Yard::start_with(&["--auth", "token"]).await;
+    let operator = yard.run(&["token", "operator", "root", "--data", "data"]).await.good().trim().to_owned();
+    let made = yard.run(&["token", "user", ADA, "--data", "data", "--json"]).await.json();
+    let (token, id) = (made["token"].as_str().unwrap(), made["id"].as_str().unwrap());
+    let list = yard.run(&["token", "ls", "--token", &operator]).await.good();
+    assert!(list.contains(id) && list.contains(ADA) && list.contains("operator"), "{list}");
+    let own = yard.run(&["token", "ls", "--token", token, "--json"]).await.json();
+    assert_eq!((own["tokens"].as_array().unwrap().len(), &own["tokens"][0]["id"]), (1, &made["id"]));
+    assert_eq!(yard.run(&["token", "revoke", "nonsense", "--token", token]).await.code, 2);
+    let unknown = yard.run(&["token", "revoke", &"0".repeat(32), "--token", &operator]).await.bad();
+    assert!(unknown.contains("no token"), "{unknown}");
+    let revoked = yard.run(&["token", "revoke", id, "--token", &operator]).await.good();
+    assert_eq!(revoked.trim(), format!("revoked {id}"));
+    let refused = yard.run(&["tools", "ls", "--token", token]).await.bad();
+    assert!(refused.contains("revoked"), "{refused}");
+    assert!(yard.run(&["token", "ls", "--token", &operator]).await.good().contains("revoked 2"));
+}
+
+#[tokio::test]
 async fn prompts_and_resources_of_the_file_come_along() {
     let (yard, app) = (Yard::start().await, App::start().await);
     let mut set = app::tools();

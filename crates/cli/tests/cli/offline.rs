@@ -21,6 +21,11 @@ async fn tokens() {
     let made = made.json();
     assert_eq!((&made["name"], &made["role"]), (&json!("admin"), &json!("operator")));
     assert!(made["expiresAt"].as_str().unwrap().ends_with('Z'));
+    assert!(made.get("id").is_none(), "there is no store that could list it");
+    std::fs::write(folder.path().join("d/toolyard.db"), "").unwrap();
+    let unlisted = token(&["user", "ada", "--data", "d"]).await;
+    assert!(unlisted.err.contains("cannot be revoked"), "{}", unlisted.err);
+    unlisted.good();
     for wrong in [&["user", "a b"][..], &["king", "ada"], &["user", "ada", "--ttl", "soon"], &["user"]] {
         assert_eq!(token(wrong).await.code, 2, "{wrong:?}");
     }

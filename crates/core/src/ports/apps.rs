@@ -131,6 +131,14 @@ pub trait Apps: Send + Sync {
     async fn find(&self, package: &PackageName) -> Result<Option<AppRecord>, StoreError>;
     /// The apps of an owner, or of everybody, by name; upstreams are not among them.
     async fn list(&self, owner: Option<&str>) -> Result<Vec<AppRecord>, StoreError>;
+    /// What users can install and whose name, description or package has these words, by package, after one: apps, and
+    /// upstreams that are neither off nor everybody's already.
+    async fn installable(
+        &self,
+        words: &str,
+        after: Option<&PackageName>,
+        limit: u32,
+    ) -> Result<Vec<AppRecord>, StoreError>;
     /// Stores a new app with its first tools, whole or not at all. False where the name is taken.
     async fn create(&self, app: NewRecord) -> Result<bool, StoreError>;
     /// Changes an app. False where there is none.
@@ -211,6 +219,8 @@ pub trait Installs: Send + Sync {
     async fn install(&self, user: &UserId, package: &PackageName, at: Timestamp) -> Result<bool, StoreError>;
     /// Removes an install, its grants and the app's data of this user. False where there is none.
     async fn uninstall(&self, user: &UserId, package: &PackageName) -> Result<bool, StoreError>;
+    /// Users whose id has these characters and who installed something, with how many, by id.
+    async fn users(&self, part: &str, limit: u32) -> Result<Vec<(UserId, u64)>, StoreError>;
     /// Lets the app call the tools of other apps for this user, or takes that back. False where it is not installed.
     async fn grant(&self, user: &UserId, package: &PackageName, assistant: bool) -> Result<bool, StoreError>;
 }

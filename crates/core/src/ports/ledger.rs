@@ -11,7 +11,7 @@ use toolyard_protocol::{
     api::{StepTimes, UsageRow},
 };
 
-use super::{SourceKind, StoreError};
+use super::{SourceKind, StoreError, UsageFilter};
 use crate::executor::{Caller, Door, TraceContext};
 
 /// What happened with one call. No arguments, no results.
@@ -117,21 +117,12 @@ pub struct CallFilter {
     pub outcome: Option<String>,
     /// At this time or later.
     pub since: Option<Timestamp>,
+    /// Before this time.
+    pub until: Option<Timestamp>,
     /// Before this call: ids sort by time.
     pub before: Option<CallId>,
     /// At most so many.
     pub limit: u32,
-}
-
-/// Whose usage, and of what time.
-#[derive(Debug, Clone, Default)]
-pub struct UsageFilter {
-    /// Of this user.
-    pub user: Option<UserId>,
-    /// Of apps of this owner.
-    pub owner: Option<String>,
-    /// At this time or later.
-    pub since: Option<Timestamp>,
 }
 
 /// Reads the ledger.

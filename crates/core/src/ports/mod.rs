@@ -6,7 +6,9 @@ mod ledger;
 mod live;
 mod plugins;
 mod source;
+mod tokens;
 mod upstreams;
+mod usage;
 mod world;
 
 pub use apps::{
@@ -14,7 +16,7 @@ pub use apps::{
     Settings, StoredDevice, StoredSet, VersionInfo,
 };
 pub use ledger::{
-    CallFilter, CallLog, CallRecord, Claim, KeyClaim, KeyEnd, Ledger, StoredOutcome, UsageFilter, digest_of,
+    CallFilter, CallLog, CallRecord, Claim, KeyClaim, KeyEnd, Ledger, StoredOutcome, digest_of,
 };
 pub use live::{Change, Listener, Presence, Ready, Runs, SessionView, Signals, StoredRun, Waker};
 pub use plugins::{
@@ -26,7 +28,11 @@ pub use source::{
     CallerAbilities, Notice, NoticeSink, Passed, PassedMethod, PassedReply, Question, SourceKind, ToolSearch,
     ToolSource,
 };
+pub use tokens::{IssuedToken, IssuedTokens, TokenRoom};
 pub use upstreams::{NewUpstream, Offer, Offers, StoredOffer, UpstreamRecord, UpstreamTokens, Upstreams};
+pub use usage::{
+    Buckets, MAX_SERIES, Series, SeriesBy, Timeline, TimelineBuilder, Timing, UsageFilter, UsageLog,
+};
 pub use world::{Clock, Ids, Limiter, Secrets, SystemClock, SystemIds, Unsealed};
 
 /// The store failed. Opaque: nobody but the log can do anything with it.

@@ -9,4 +9,4 @@ pub mod profiles;
 
 pub use capabilities::Capabilities;
 pub use hardware::{Compatibility, HardwareLevel, HardwareRequirement, HardwareType, check};
-pub use profiles::{profile, profile_names};
+pub use profiles::{profile, profile_names, profiles};

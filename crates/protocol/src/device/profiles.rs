@@ -31,6 +31,11 @@ pub fn profile(model_name: &str) -> Option<Arc<Capabilities>> {
     PROFILES.iter().find(|profile| profile.model_name == model_name).cloned()
 }
 
+/// Every profile, in a fixed order.
+pub fn profiles() -> &'static [Arc<Capabilities>] {
+    &PROFILES
+}
+
 /// The names of all models with a profile.
 pub fn profile_names() -> impl Iterator<Item = &'static str> {
     PROFILES.iter().map(|profile| profile.model_name.as_str())

@@ -1,8 +1,8 @@
 //! From the headers of a request to who is asking, and for whom.
 //!
-//! Handlers take one of five extractors and ask nobody else: [`ActingFor`] (a user with a session), [`ForUser`] (a user,
+//! Handlers take one of six extractors and ask nobody else: [`ActingFor`] (a user with a session), [`ForUser`] (a user,
 //! session or not), [`Builder`] (whoever may register and change apps), [`Curator`] (whoever may sign plugins),
-//! [`Anybody`] (somebody we know).
+//! [`Person`] (somebody with a token, no app), [`Anybody`] (somebody we know).
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use toolyard_core::{
     Caller,
     catalog::{AppEntry, Scope},
 };
-use toolyard_protocol::{PackageName, UserId};
+use toolyard_protocol::{PackageName, TokenId, UserId};
 
-use super::Role;
+use super::{Role, TokenError, Tokens};
 use crate::{config::AuthMode, error::Failure, state::AppState};
 
 /// Header that names a user.
@@ -40,7 +40,7 @@ pub enum Identity {
 }
 
 /// Why a person is believed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Proof {
     /// Dev mode: a header says so.
     Header,
@@ -48,7 +48,39 @@ pub enum Proof {
     Token {
         /// When it ends, in seconds since 1970.
         until: i64,
+        /// Which one, where a list of it is kept.
+        id: Option<TokenId>,
     },
+}
+
+/// How long a credential is good. What stays open looks at it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Lease {
+    /// When the token ends, in seconds since 1970.
+    until: Option<i64>,
+    /// Which token.
+    token: Option<TokenId>,
+}
+
+impl Lease {
+    /// Whether the credential is good no longer.
+    pub(crate) fn is_over(&self, tokens: &Tokens, now: Timestamp) -> bool {
+        self.until.is_some_and(|until| until <= now.as_second()) || self.is_revoked(tokens)
+    }
+
+    /// Whether the token was called back.
+    pub(crate) fn is_revoked(&self, tokens: &Tokens) -> bool {
+        self.token.as_ref().is_some_and(|id| tokens.is_revoked(id))
+    }
+}
+
+impl From<Proof> for Lease {
+    fn from(proof: Proof) -> Self {
+        match proof {
+            Proof::Header => Self::default(),
+            Proof::Token { until, id } => Self { until: Some(until), token: id },
+        }
+    }
 }
 
 /// Why nobody is let in.
@@ -81,9 +113,19 @@ impl std::fmt::Display for Refusal {
 /// Somebody we know.
 pub(crate) struct Anybody(pub(crate) Identity);
 
+/// A person: by token, or in dev mode by name alone. No app.
+pub(crate) struct Person {
+    pub(crate) name: String,
+    pub(crate) role: Role,
+    pub(crate) proof: Proof,
+    /// For whom they ask; nobody in dev mode, where nobody is named.
+    pub(crate) user: Option<UserId>,
+}
+
 /// A user, named by a credential that may; with or without a session.
 pub(crate) struct ForUser {
     pub(crate) user: UserId,
+    pub(crate) lease: Lease,
 }
 
 /// A user with a session, and what of the user's tools the caller sees.
@@ -92,15 +134,8 @@ pub(crate) struct ActingFor {
     pub(crate) user: UserId,
     pub(crate) caller: Caller,
     pub(crate) scope: Scope,
-    /// When the token ends that says so, in seconds since 1970. What stays open looks at it.
-    pub(crate) until: Option<i64>,
-}
-
-impl ActingFor {
-    /// Whether the credential is good no longer.
-    pub(crate) fn is_over(&self, now: Timestamp) -> bool {
-        self.until.is_some_and(|until| until <= now.as_second())
-    }
+    /// How long that is so.
+    pub(crate) lease: Lease,
 }
 
 /// Whoever may sign plugins and call them back.
@@ -184,15 +219,17 @@ pub(crate) async fn by_credential(state: &AppState, credential: &str) -> Result<
     let now = state.clock.now();
     let error = match state.tokens.verify(credential, now) {
         Ok(claims) => {
-            let proof = Proof::Token { until: claims.exp };
+            let proof = Proof::Token { until: claims.exp, id: claims.jti.clone() };
             return Ok(Identity::Person { name: claims.sub.clone(), role: claims.role, proof });
         }
         Err(error) => error,
     };
     match &state.oidc {
+        // Surely one of ours: nobody else needs to be asked.
+        Some(_) if error == TokenError::Revoked => Err(Refusal::BadCredential(error.to_string()).into()),
         Some(oidc) => match oidc.verify(credential, now).await {
             Ok((user, until)) => {
-                let proof = Proof::Token { until };
+                let proof = Proof::Token { until, id: None };
                 Ok(Identity::Person { name: user.as_str().to_owned(), role: Role::User, proof })
             }
             Err(error) => Err(Refusal::BadCredential(error.to_string()).into()),
@@ -239,7 +276,29 @@ impl FromRequestParts<AppState> for ForUser {
             return Err(Failure::from(Refusal::Forbidden("an app key cannot do this")).into());
         }
         let user = for_whom(&parts.headers, &who)?;
-        Ok(Self { user })
+        let lease = match who {
+            Identity::Person { proof, .. } => proof.into(),
+            Identity::App(_) => Lease::default(),
+        };
+        Ok(Self { user, lease })
+    }
+}
+
+impl FromRequestParts<AppState> for Person {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
+        let who = identify(state, &parts.headers).await?;
+        let user = match for_whom(&parts.headers, &who) {
+            Ok(user) => Some(user),
+            // In dev mode nobody has to be named, and a developer's name need not be one of a user.
+            Err(Failure::Refused(Refusal::NoUser | Refusal::BadCredential(_))) => None,
+            Err(failure) => return Err(failure.into()),
+        };
+        match who {
+            Identity::Person { name, role, proof } => Ok(Self { name, role, proof, user }),
+            Identity::App(_) => Err(Failure::from(Refusal::Forbidden("an app key cannot do this")).into()),
+        }
     }
 }
 
@@ -284,15 +343,16 @@ pub(crate) async fn acting(
 ) -> Result<ActingFor, Failure> {
     let user = for_whom(headers, &who)?;
     match who {
-        Identity::Person { proof: Proof::Token { until }, .. } => {
+        Identity::Person { proof: proof @ Proof::Token { .. }, .. } => {
             if !state.sessions.keep_alive(&user) {
                 return Err(Failure::unavailable("too many users are live; try again later"));
             }
-            Ok(ActingFor { user, caller: Caller::User, scope: Scope::Everything, until: Some(until) })
+            Ok(ActingFor { user, caller: Caller::User, scope: Scope::Everything, lease: proof.into() })
         }
         Identity::Person { proof: Proof::Header, .. } => {
             live(state, &user)?;
-            Ok(ActingFor { user, caller: Caller::User, scope: Scope::Everything, until: None })
+            let lease = Lease::default();
+            Ok(ActingFor { user, caller: Caller::User, scope: Scope::Everything, lease })
         }
         Identity::App(app) => {
             live(state, &user)?;
@@ -303,7 +363,7 @@ pub(crate) async fn acting(
                 installs.iter().find(|install| install.package == *package).ok_or(Refusal::NoSession)?;
             let assistant = app.head.record.assistant || install.assistant;
             let scope = if assistant { Scope::Everything } else { Scope::Package(package.clone()) };
-            Ok(ActingFor { user, caller: Caller::App(package.clone()), scope, until: None })
+            Ok(ActingFor { user, caller: Caller::App(package.clone()), scope, lease: Lease::default() })
         }
     }
 }

@@ -7,15 +7,18 @@
 //! | anybody, in dev mode on loopback | `X-User-Id` alone; nobody named is the operator |
 
 mod identity;
+mod issue;
 mod oidc;
 mod tokens;
 
 pub(crate) use self::identity::{
-    ActingFor, Anybody, Builder, Curator, ForUser, USER_HEADER, acting, acting_over_mcp, by_credential,
-    identify,
+    ActingFor, Anybody, Builder, Curator, ForUser, Lease, Person, USER_HEADER, acting, acting_over_mcp,
+    by_credential, identify,
 };
+pub(crate) use self::issue::{ROOM, issue};
 pub use self::{
     identity::{Identity, Proof, Refusal},
+    issue::{Listing, OfflineToken, Wanted, issue_offline},
     oidc::Oidc,
     tokens::{Claims, Role, TokenError, Tokens},
 };

@@ -8,25 +8,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use toolyard_core::ports::Secrets;
+use toolyard_protocol::TokenId;
+pub use toolyard_protocol::api::Role;
 
 /// Who issues and who reads.
 const ISSUER: &str = "toolyard";
 /// Verified tokens that are remembered, so that a call costs no signature check. Beyond this the memory is emptied.
 const MAX_REMEMBERED: usize = 10_000;
-
-/// What a person may do. Each includes the ones before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// Uses tools.
-    User,
-    /// Registers apps.
-    Developer,
-    /// Signs plugins and calls them back.
-    Curator,
-    /// Runs the platform.
-    Operator,
-}
 
 /// What a token says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -41,6 +29,9 @@ pub struct Claims {
     pub iat: i64,
     /// Until when, in seconds.
     pub exp: i64,
+    /// By which it is listed and called back; tokens that nobody keeps a list of have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jti: Option<TokenId>,
 }
 
 /// A token that is not believed, or could not be made.
@@ -52,6 +43,9 @@ pub enum TokenError {
     /// Too old.
     #[error("the token has expired; get a new one")]
     Expired,
+    /// Called back.
+    #[error("the token was revoked; get a new one")]
+    Revoked,
     /// The root key cannot make a key pair.
     #[error("tokens cannot be made with this root key")]
     NoKey,
@@ -62,6 +56,9 @@ pub struct Tokens {
     sign: EncodingKey,
     verify: Vec<DecodingKey>,
     remembered: DashMap<[u8; 32], Arc<Claims>>,
+    /// Those that were called back, with when they end, in seconds. Looked at in each check, so it is kept here; the store has
+    /// it too. Bounded, because the store bounds how many tokens there are.
+    revoked: DashMap<TokenId, i64>,
 }
 
 impl Tokens {
@@ -74,11 +71,28 @@ impl Tokens {
             sign.get_or_insert_with(|| EncodingKey::from_ed_der(private.as_ref()));
             verify.push(DecodingKey::from_ed_der(pair.public_key().as_ref()));
         }
-        Ok(Self { sign: sign.ok_or(TokenError::NoKey)?, verify, remembered: DashMap::new() })
+        Ok(Self {
+            sign: sign.ok_or(TokenError::NoKey)?,
+            verify,
+            remembered: DashMap::new(),
+            revoked: DashMap::new(),
+        })
     }
 
-    /// Makes a token.
+    /// Makes a token that nobody keeps a list of.
     pub fn make(&self, sub: &str, role: Role, now: Timestamp, seconds: i64) -> Result<String, TokenError> {
+        self.make_listed(None, sub, role, now, seconds)
+    }
+
+    /// Makes a token under an id.
+    pub fn make_listed(
+        &self,
+        id: Option<TokenId>,
+        sub: &str,
+        role: Role,
+        now: Timestamp,
+        seconds: i64,
+    ) -> Result<String, TokenError> {
         let iat = now.as_second();
         let claims = Claims {
             sub: sub.to_owned(),
@@ -86,6 +100,7 @@ impl Tokens {
             iss: ISSUER.to_owned(),
             iat,
             exp: iat.saturating_add(seconds),
+            jti: id,
         };
         jsonwebtoken::encode(&Header::new(Algorithm::EdDSA), &claims, &self.sign)
             .map_err(|_| TokenError::NoKey)
@@ -94,8 +109,8 @@ impl Tokens {
     /// Verifies a token.
     pub fn verify(&self, token: &str, now: Timestamp) -> Result<Arc<Claims>, TokenError> {
         let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
-        if let Some(claims) = self.remembered.get(&digest) {
-            return if claims.exp > now.as_second() { Ok(claims.clone()) } else { Err(TokenError::Expired) };
+        if let Some(claims) = self.remembered.get(&digest).map(|claims| claims.clone()) {
+            return self.still_good(claims, now);
         }
         let mut rules = Validation::new(Algorithm::EdDSA);
         rules.set_issuer(&[ISSUER]);
@@ -104,15 +119,37 @@ impl Tokens {
         rules.validate_exp = false;
         let verified =
             self.verify.iter().find_map(|key| jsonwebtoken::decode::<Claims>(token, key, &rules).ok());
-        let claims = Arc::new(verified.ok_or(TokenError::Invalid)?.claims);
-        if claims.exp <= now.as_second() {
-            return Err(TokenError::Expired);
-        }
+        let claims = self.still_good(Arc::new(verified.ok_or(TokenError::Invalid)?.claims), now)?;
         if self.remembered.len() >= MAX_REMEMBERED {
             self.remembered.clear();
         }
         self.remembered.insert(digest, claims.clone());
         Ok(claims)
+    }
+
+    fn still_good(&self, claims: Arc<Claims>, now: Timestamp) -> Result<Arc<Claims>, TokenError> {
+        if claims.exp <= now.as_second() {
+            return Err(TokenError::Expired);
+        }
+        if claims.jti.as_ref().is_some_and(|id| self.is_revoked(id)) {
+            return Err(TokenError::Revoked);
+        }
+        Ok(claims)
+    }
+
+    /// Calls a token back, which would end then.
+    pub fn revoke(&self, id: TokenId, ends: Timestamp) {
+        self.revoked.insert(id, ends.as_second());
+    }
+
+    /// Whether a token was called back.
+    pub fn is_revoked(&self, id: &TokenId) -> bool {
+        self.revoked.contains_key(id)
+    }
+
+    /// Forgets what has ended by itself. Called now and then.
+    pub fn tidy(&self, now: Timestamp) {
+        self.revoked.retain(|_, ends| *ends > now.as_second());
     }
 }
 
@@ -141,12 +178,39 @@ mod tests {
     }
 
     #[test]
+    fn a_token_that_was_called_back_is_refused_until_it_would_have_ended() {
+        let (tokens, now) = (tokens(&[1]), Timestamp::UNIX_EPOCH);
+        let ids = [1, 2].map(|byte| TokenId::from_bytes([byte; 16]));
+        let [one, two] =
+            ids.clone().map(|id| tokens.make_listed(Some(id), "ada", Role::User, now, 60).unwrap());
+        assert!(tokens.verify(&one, now).is_ok(), "and remembered");
+        tokens.revoke(ids[0].clone(), Timestamp::from_second(60).unwrap());
+        assert_eq!(tokens.verify(&one, now).unwrap_err(), TokenError::Revoked);
+        assert!(tokens.verify(&two, now).is_ok());
+        tokens.tidy(Timestamp::from_second(59).unwrap());
+        assert!(tokens.is_revoked(&ids[0]));
+        tokens.tidy(Timestamp::from_second(60).unwrap());
+        assert!(!tokens.is_revoked(&ids[0]), "nothing is kept longer than it is needed");
+        assert_eq!(
+            tokens.verify(&one, Timestamp::from_second(60).unwrap()).unwrap_err(),
+            TokenError::Expired
+        );
+    }
+
+    #[test]
     fn other_keys_and_other_algorithms_are_not_believed() {
         let now = Timestamp::UNIX_EPOCH;
         let token = tokens(&[1]).make("ada", Role::User, now, 60).unwrap();
         assert_eq!(tokens(&[2]).verify(&token, now).unwrap_err(), TokenError::Invalid);
         assert!(tokens(&[2, 1]).verify(&token, now).is_ok());
-        let claims = Claims { sub: "ada".into(), role: Role::Operator, iss: ISSUER.into(), iat: 0, exp: 60 };
+        let claims = Claims {
+            sub: "ada".into(),
+            role: Role::Operator,
+            iss: ISSUER.into(),
+            iat: 0,
+            exp: 60,
+            jti: None,
+        };
         let forged =
             jsonwebtoken::encode(&Header::default(), &claims, &EncodingKey::from_secret(b"x")).unwrap();
         for bad in [forged.as_str(), "", "a.b.c", &token[..token.len() - 2]] {

@@ -38,7 +38,10 @@ use self::{
     begin::{Asked, NotBegun},
     respond::Writer,
 };
-pub(crate) use self::{resume::Replays, tools::ViewTools};
+pub(crate) use self::{
+    resume::Replays,
+    tools::{ViewTools, spec_of},
+};
 use crate::{
     auth::{self, ActingFor, USER_HEADER},
     body,

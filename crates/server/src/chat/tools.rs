@@ -9,7 +9,11 @@ use toolyard_agent::{
     tools::{Offered, OwnTools, Place, ToolAbout, ToolView},
 };
 use toolyard_core::{CatalogView, Tool};
-use toolyard_protocol::{chat::ClientTool, tool::Category};
+use toolyard_protocol::{
+    Alias, ToolName,
+    chat::ClientTool,
+    tool::{Category, ToolDefinition},
+};
 
 /// What a request asks for.
 #[derive(Debug, Clone, Default)]
@@ -94,19 +98,20 @@ impl ViewTools {
     }
 }
 
+/// A tool as models get it, before it is made to fit a vendor.
+pub(crate) fn spec_of(name: &ToolName, alias: &Alias, definition: &ToolDefinition) -> ToolSpec {
+    let description = match definition.description.as_str() {
+        "" => definition.title.clone().unwrap_or_else(|| name.to_string()),
+        text => text.to_owned(),
+    };
+    ToolSpec { name: alias.as_str().to_owned(), description, schema: definition.input_schema.clone() }
+}
+
 fn offered(tool: &Tool) -> Offered {
     let definition = &tool.definition;
     let details = &tool.app.record.details;
     let app = if details.name.is_empty() { tool.app.package().to_string() } else { details.name.clone() };
-    let description = match definition.description.as_str() {
-        "" => definition.title.clone().unwrap_or_else(|| tool.name.to_string()),
-        text => text.to_owned(),
-    };
-    let spec = ToolSpec {
-        name: tool.alias.as_str().to_owned(),
-        description,
-        schema: definition.input_schema.clone(),
-    };
+    let spec = spec_of(&tool.name, &tool.alias, definition);
     let about = ToolAbout {
         name: tool.name.to_string(),
         title: definition.title.clone(),

@@ -13,7 +13,7 @@
 //! | who we are and what we can do | [`about`] |
 //! | "the list changed" | [`changes`], [`listen`] |
 //! | questions of tools to the client | [`questions`], [`awaited`] |
-//! | sockets and stdio: one client over one line | [`peer`], [`socket`], [`tickets`] |
+//! | sockets and stdio: one client over one line | [`peer`], [`socket`] |
 //! | where a client learns how to get in | [`metadata`] |
 
 mod about;
@@ -35,7 +35,6 @@ mod reply;
 mod session;
 mod socket;
 mod sse;
-pub(crate) mod tickets;
 
 use ::http::Method;
 
@@ -53,8 +52,6 @@ pub(crate) struct McpDoor {
     pub(crate) questions: questions::Questions,
     /// Sessions that ended, what they subscribed to, calls under way in them.
     pub(crate) sessions: SessionBook,
-    /// One-use tickets for browsers.
-    pub(crate) tickets: tickets::Tickets,
 }
 
 impl McpDoor {
@@ -66,7 +63,6 @@ impl McpDoor {
             changes: changes::Changes::new(config.streams_per_user),
             questions: questions::Questions::default(),
             sessions: SessionBook::new(secrets, config.session_days),
-            tickets: tickets::Tickets::new(config.ticket_s),
         }
     }
 
@@ -74,7 +70,6 @@ impl McpDoor {
     pub(crate) fn tidy(&self, state: &AppState) {
         let now = state.clock.now();
         self.sessions.tidy(now);
-        self.tickets.tidy(now);
         self.changes.tidy();
     }
 }

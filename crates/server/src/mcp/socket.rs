@@ -13,6 +13,7 @@ use crate::{
     error::Failure,
     rest::{Answer, ok},
     state::AppState,
+    tickets::Opens,
     ws::pump::{Incoming, Pump, bounded},
 };
 
@@ -36,10 +37,8 @@ pub(super) struct Ticket {
 
 pub(super) async fn ticket(State(state): State<AppState>, headers: HeaderMap) -> Answer {
     let who = auth::acting_over_mcp(&state, &headers).await?;
-    let ticket = state.mcp.tickets.give(who, state.clock.now(), &*state.ids);
-    let ticket =
-        ticket.ok_or_else(|| Failure::unavailable("too many tickets are about; try again shortly"))?;
-    ok(&Ticket { ticket, expires_in: state.mcp.tickets.lifetime_s() })
+    let ticket = state.tickets.give(Opens::Mcp(who), state.clock.now(), &*state.ids)?;
+    ok(&Ticket { ticket, expires_in: state.tickets.lifetime_s() })
 }
 
 pub(super) async fn upgrade(
@@ -49,9 +48,7 @@ pub(super) async fn upgrade(
     upgrade: WebSocketUpgrade,
 ) -> Response {
     let who = match &query.ticket {
-        Some(ticket) => state.mcp.tickets.take(ticket, state.clock.now()).ok_or_else(|| {
-            Failure::from(Refusal::BadCredential("the ticket was used, or is too old".to_owned()))
-        }),
+        Some(ticket) => with_ticket(&state, ticket),
         None => auth::acting_over_mcp(&state, &headers).await,
     };
     match who {
@@ -61,6 +58,17 @@ pub(super) async fn upgrade(
             upgrade.on_upgrade(move |socket| tasks.track_future(run(state, who, socket)))
         }
         Err(failure) => metadata::challenge(&state, failure),
+    }
+}
+
+fn with_ticket(state: &AppState, ticket: &str) -> Result<ActingFor, Failure> {
+    let now = state.clock.now();
+    match state.tickets.take(ticket, now) {
+        Some(Opens::Mcp(who)) if !who.lease.is_over(&state.tokens, now) => Ok(who),
+        Some(Opens::Mcp(_) | Opens::Glasses(..)) | None => Err(Refusal::BadCredential(
+            "the ticket was used, is too old, or is for something else".to_owned(),
+        )
+        .into()),
     }
 }
 
@@ -77,12 +85,15 @@ async fn run(state: AppState, who: ActingFor, socket: WebSocket) {
         };
         match message {
             // An open socket is a sign of life of its user.
-            Some(Incoming::Text(_)) if who.is_over(state.clock.now()) => {
+            Some(Incoming::Text(_)) if who.lease.is_over(&state.tokens, state.clock.now()) => {
                 return pump.refuse(None, 1008, "the token that opened this socket has ended").await;
             }
             Some(Incoming::Text(text)) => {
                 state.sessions.keep_alive(&user);
                 peer.receive(text.as_bytes()).await;
+            }
+            Some(Incoming::Pong) if who.lease.is_revoked(&state.tokens) => {
+                return pump.refuse(None, 1008, "the token that opened this socket was revoked").await;
             }
             Some(Incoming::Pong) => drop(state.sessions.keep_alive(&user)),
             Some(Incoming::Binary(_)) => {

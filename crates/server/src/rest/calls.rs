@@ -13,14 +13,14 @@ use axum::{
 use http::Method;
 use serde::Deserialize;
 use tokio::sync::broadcast::error::RecvError;
-use toolyard_core::ports::{CallFilter, CallRecord, UsageFilter};
+use toolyard_core::ports::{CallFilter, CallRecord};
 use toolyard_protocol::{
     CallId, UserId,
     api::{CallPage, CallSummary, Usage, outcome_text},
     session::iso_millis,
 };
 
-use super::{Answer, ok, tools::KEEP_ALIVE};
+use super::{Answer, ok, tools::KEEP_ALIVE, usage};
 use crate::{
     auth::{Anybody, Identity, Proof, Refusal, Role},
     error::Failure,
@@ -78,7 +78,7 @@ struct PageQuery {
 }
 
 /// Whose calls: everybody's only for operators.
-fn whose(who: &Identity, named: Option<&str>) -> Result<Option<UserId>, Failure> {
+pub(super) fn whose(who: &Identity, named: Option<&str>) -> Result<Option<UserId>, Failure> {
     let parse =
         |text: &str| text.parse::<UserId>().map_err(|error| Failure::invalid(format!("user: {error}")));
     match (who, named) {
@@ -101,7 +101,7 @@ fn whose(who: &Identity, named: Option<&str>) -> Result<Option<UserId>, Failure>
     }
 }
 
-fn time(name: &str, text: Option<&str>) -> Result<Option<jiff::Timestamp>, Failure> {
+pub(super) fn time(name: &str, text: Option<&str>) -> Result<Option<jiff::Timestamp>, Failure> {
     let parse = |text: &str| text.parse().map_err(|error| Failure::invalid(format!("{name}: {error}")));
     text.map(parse).transpose()
 }
@@ -120,6 +120,7 @@ async fn page(
         owner: None,
         outcome: query.outcome,
         since: time("since", query.since.as_deref())?,
+        until: None,
         before: query.before.map(|text| text.parse().map_err(|error| named("before", &error))).transpose()?,
         limit: limit + 1,
     };
@@ -191,16 +192,8 @@ async fn usage(
     Anybody(who): Anybody,
     Query(query): Query<UsageQuery>,
 ) -> Answer {
-    let since = time("since", query.since.as_deref())?;
-    let filter = match (query.of.as_deref(), &who) {
-        (
-            Some("apps"),
-            Identity::Person { role: Role::Developer | Role::Curator | Role::Operator, name, .. },
-        ) => UsageFilter { user: None, owner: Some(name.clone()), since },
-        (Some("apps"), _) => return Err(Refusal::Forbidden("this needs a developer's token").into()),
-        (Some(_), _) => return Err(Failure::invalid("of: expected `apps`")),
-        (None, _) => UsageFilter { user: whose(&who, query.user.as_deref())?, owner: None, since },
-    };
+    let UsageQuery { user, of, since } = query;
+    let filter = usage::Asked { user, of, since, ..usage::Asked::default() }.filter(&who)?;
     ok(&Usage { tools: state.stores.calls.usage(&filter).await? })
 }
 

@@ -4,7 +4,7 @@ use axum::extract::State;
 use http::Method;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use toolyard_core::ports::Change;
+use toolyard_core::{catalog::Scope, ports::Change};
 use toolyard_protocol::{
     InvalidName, PackageName, ToolName,
     api::{ToolSetting, ToolSwitch},
@@ -83,16 +83,16 @@ async fn switch(
     JsonBody(switch): JsonBody<ToolSwitch>,
 ) -> Answer {
     let name: ToolName = name.parse().map_err(|error: InvalidName| Failure::invalid(error.to_string()))?;
-    // The server's own tools are everybody's without an install.
-    if name.package().as_str() != toolyard_sources::builtin::PACKAGE {
-        installed(&state, &who, name.package()).await?;
-    }
-    if !switch.enabled {
-        // Only what is there can be off: so the number of settings is bounded.
-        let app = state.catalog.app(name.package()).await?;
-        if !app.is_some_and(|app| app.tools.iter().any(|tool| tool.name == name)) {
+    // Only what is there can be off: so the number of settings is bounded. Tools of the server, of upstreams for all and of
+    // plugins are there without an install, so the view is asked; what hides a tool does not matter.
+    let view = state.catalog.view(&who.user, Scope::Everything).await?;
+    let mut seen = view.tools().map(|tool| &tool.name).chain(view.hidden().map(|hidden| &hidden.name));
+    if !seen.any(|one| *one == name) {
+        if !switch.enabled {
             return Err(Failure::not_found(format_args!("tool {name}")));
         }
+        // What is gone since can be forgotten.
+        installed(&state, &who, name.package()).await?;
     }
     state.stores.settings.switch_tool(&who.user, &name, switch.enabled).await?;
     state.signals.publish(Change::View(who.user));

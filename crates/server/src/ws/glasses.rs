@@ -1,11 +1,11 @@
-//! `/glasses-ws`: a phone with glasses, or a simulator.
+//! `/glasses-ws`: a phone with glasses, or a simulator; and the ticket with which a browser opens it.
 
 use axum::{
     extract::{Query, State, WebSocketUpgrade, ws::WebSocket},
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use toolyard_protocol::{
     UserId,
     session::{ToDevice, device_messages::Refusal as Told, webhook::StopReason},
@@ -14,11 +14,12 @@ use toolyard_sessions::DeviceOrder;
 
 use super::pump::{Incoming, Pump, bounded};
 use crate::{
-    auth::{Identity, Role, USER_HEADER, by_credential},
+    auth::{ForUser, Identity, Lease, Role, USER_HEADER, by_credential},
     config::AuthMode,
     error::Failure,
-    rest::session::open,
+    rest::{Answer, ok, session::open},
     state::AppState,
+    tickets::Opens,
 };
 
 /// Phones send their token in the query.
@@ -27,6 +28,24 @@ pub(super) struct DeviceQuery {
     token: Option<String>,
     /// In dev mode, and for operators, where no header can be set.
     user: Option<String>,
+    /// Of `POST /api/glasses/ticket`, for browsers.
+    ticket: Option<String>,
+}
+
+/// A ticket for the simulator of a browser.
+#[derive(Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct GlassesTicket {
+    /// Give it as `?ticket=`; it opens one socket.
+    ticket: String,
+    /// How many seconds it is good.
+    expires_in_s: u64,
+}
+
+pub(super) async fn ticket(State(state): State<AppState>, who: ForUser) -> Answer {
+    let opens = Opens::Glasses(who.user, who.lease);
+    let ticket = state.tickets.give(opens, state.clock.now(), &*state.ids)?;
+    ok(&GlassesTicket { ticket, expires_in_s: state.tickets.lifetime_s() })
 }
 
 pub(super) async fn upgrade(
@@ -36,9 +55,10 @@ pub(super) async fn upgrade(
     upgrade: WebSocketUpgrade,
 ) -> Response {
     match device_user(&state, &query, &headers).await {
-        Ok(user) => {
+        Ok((user, lease)) => {
             let tasks = state.lifecycle.tasks.clone();
-            bounded(upgrade, &state).on_upgrade(move |socket| tasks.track_future(run(state, user, socket)))
+            bounded(upgrade, &state)
+                .on_upgrade(move |socket| tasks.track_future(run(state, user, lease, socket)))
         }
         Err(why) => {
             let body = ToDevice::ConnectionError(Told { code: None, message: why }).to_text();
@@ -48,35 +68,54 @@ pub(super) async fn upgrade(
     }
 }
 
-async fn device_user(state: &AppState, query: &DeviceQuery, headers: &HeaderMap) -> Result<UserId, String> {
+async fn device_user(
+    state: &AppState,
+    query: &DeviceQuery,
+    headers: &HeaderMap,
+) -> Result<(UserId, Lease), String> {
+    if let Some(ticket) = &query.ticket {
+        let now = state.clock.now();
+        return match state.tickets.take(ticket, now) {
+            Some(Opens::Glasses(user, lease)) if !lease.is_over(&state.tokens, now) => Ok((user, lease)),
+            Some(Opens::Glasses(..) | Opens::Mcp(_)) | None => {
+                Err("the ticket was used, is too old, or is for something else".to_owned())
+            }
+        };
+    }
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let bearer = text(header::AUTHORIZATION.as_str()).and_then(|value| value.strip_prefix("Bearer "));
     let named = text(USER_HEADER).or(query.user.as_deref());
-    let name = match query.token.as_deref().or(bearer) {
+    let (name, lease) = match query.token.as_deref().or(bearer) {
         Some(token) => match by_credential(state, token).await {
             // An operator connects a device for whom they name, as they call tools for whom they name.
-            Ok(Identity::Person { name, role, .. }) => match named {
-                Some(user) if role == Role::Operator => user.to_owned(),
-                _ => name,
+            Ok(Identity::Person { name, role, proof }) => match named {
+                Some(user) if role == Role::Operator => (user.to_owned(), proof.into()),
+                _ => (name, proof.into()),
             },
             Ok(Identity::App(_)) => return Err("a device needs a user's token".to_owned()),
             Err(_) => return Err("the token is not valid here".to_owned()),
         },
         None if state.auth_mode == AuthMode::Dev => {
-            named.ok_or("name the user: `?user=` or X-User-Id, or send a token")?.to_owned()
+            let named = named.ok_or("name the user: `?user=` or X-User-Id, or send a token")?;
+            (named.to_owned(), Lease::default())
         }
         None => return Err("send a token: `Authorization: Bearer`, or `?token=`".to_owned()),
     };
-    name.parse().map_err(|error| format!("{error}"))
+    let user = name.parse().map_err(|error| format!("{error}"))?;
+    Ok((user, lease))
 }
 
-async fn run(state: AppState, user: UserId, socket: WebSocket) {
+async fn run(state: AppState, user: UserId, lease: Lease, socket: WebSocket) {
     let outbox = state.sessions.device_outbox();
     let mut pump = Pump::new(socket, outbox.clone(), &state);
     let Some(device) = state.sessions.attach_device(&user, &outbox).await else {
         return pump.refuse(None, 1013, "too many users").await;
     };
     while let Some(message) = pump.next().await {
+        // Looked at with each message and each heartbeat, so a silent socket ends as well.
+        if lease.is_revoked(&state.tokens) {
+            return pump.refuse(None, 1008, "the token that opened this socket was revoked").await;
+        }
         match message {
             Incoming::Text(text) => {
                 if let Some(order) = device.receive(&text).await {

@@ -20,5 +20,13 @@ pub(crate) fn routes() -> Vec<Route> {
             "The socket of a device, by its other name",
             glasses::upgrade,
         ),
+        Route::new(
+            Method::POST,
+            "/api/glasses/ticket",
+            Access::User,
+            "A ticket with which a browser opens /glasses-ws once, as `?ticket=`",
+            glasses::ticket,
+        )
+        .gives::<glasses::GlassesTicket>(),
     ]
 }

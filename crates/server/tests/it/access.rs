@@ -71,6 +71,16 @@ fn rows() -> Vec<Row> {
         ("GET", "/readyz", PUBLIC, Nobody, 200, no.clone()),
         ("GET", "/metrics", USER, Operator, 200, no.clone()),
         ("GET", "/api/openapi.json", PUBLIC, Nobody, 200, no.clone()),
+        ("GET", "/", [303; 4], Nobody, 303, no.clone()),
+        ("GET", "/console", [303; 4], Nobody, 303, no.clone()),
+        ("GET", "/console/", PUBLIC, Nobody, 200, no.clone()),
+        ("GET", "/console/{*path}", PUBLIC, Nobody, 200, no.clone()),
+        ("GET", "/sandbox/frame", PUBLIC, Nobody, 200, no.clone()),
+        ("GET", "/sandbox/frame.js", PUBLIC, Nobody, 200, no.clone()),
+        ("GET", "/api/devices", PUBLIC, Nobody, 200, no.clone()),
+        ("GET", "/api/me", USER, Ada, 200, no.clone()),
+        ("GET", "/api/users", USER, Operator, 200, no.clone()),
+        ("GET", "/api/library", USER, Ada, 200, no.clone()),
         ("GET", "/api/models", [401, 200, 200, 200], Ada, 200, no.clone()),
         // Nothing is said; who may ask is decided before.
         ("GET", "/api/tts", [401, 400, 400, 400], Ada, 400, no.clone()),
@@ -80,6 +90,12 @@ fn rows() -> Vec<Row> {
         ("GET", "/api/calls/stream?user=ada", USER, Ada, 200, no.clone()),
         ("GET", "/api/calls/{id}", [401, 404, 404, 403], Ada, 200, no.clone()),
         ("GET", "/api/usage?user=ada", USER, Ada, 200, no.clone()),
+        ("GET", "/api/usage/over-time?user=ada", USER, Ada, 200, no.clone()),
+        ("GET", "/api/usage/latency?user=ada", USER, Ada, 200, no.clone()),
+        ("GET", "/api/usage/export?what=calls&user=ada", USER, Ada, 200, no.clone()),
+        ("GET", "/api/tokens", USER, Ada, 200, no.clone()),
+        ("POST", "/api/tokens", USER, Ada, 201, json!({ "name": "for a test" })),
+        ("DELETE", "/api/tokens/{token}", USER, Ada, 204, no.clone()),
         // Another developer registers an app of their own.
         ("POST", "/api/apps", [401, 403, 201, 403], Dora, 201, json!({ "packageName": "com.fresh.{who}" })),
         ("GET", "/api/apps", [401, 403, 200, 200], Dora, 200, no.clone()),
@@ -87,6 +103,7 @@ fn rows() -> Vec<Row> {
         ("PATCH", "/api/apps/{package}", OWNER, Dora, 200, json!({ "name": "Changed" })),
         ("POST", "/api/apps/{package}/tools", OWNER, Todo, 200, json!({ "tools": [second] })),
         ("GET", "/api/apps/{package}/tools", OWNER, Todo, 200, no.clone()),
+        ("POST", "/api/apps/{package}/tools/check", OWNER, Todo, 200, json!({ "tools": [echo_tool()] })),
         ("GET", "/api/apps/{package}/versions", OWNER, Dora, 200, no.clone()),
         ("GET", "/api/apps/{package}/versions/{version}", OWNER, Dora, 200, no.clone()),
         ("GET", "/api/apps/{package}/versions/{version}/diff/{other}", OWNER, Dora, 200, no.clone()),
@@ -156,6 +173,7 @@ fn rows() -> Vec<Row> {
         ("POST", "/api/plugins/sign", USER, Cleo, 200, json!({ "manifest": plugin })),
         ("GET", "/api/plugins", [401, 200, 200, 200], Ada, 200, no.clone()),
         ("GET", "/api/plugins/{plugin}/{version}", [401, 404, 404, 404], Ada, 200, no.clone()),
+        ("GET", "/api/plugins/policy", [401, 200, 200, 200], Ada, 200, no.clone()),
         ("GET", "/api/plugins/keys", PUBLIC, Nobody, 200, no.clone()),
         ("GET", "/api/plugins/revocations", PUBLIC, Nobody, 200, no.clone()),
         (
@@ -175,6 +193,7 @@ fn rows() -> Vec<Row> {
         ("GET", "/ws/miniapp", SOCKET, Nobody, 101, no.clone()),
         ("GET", "/glasses-ws", DEVICE, Ada, 101, no.clone()),
         ("GET", "/ws/client", DEVICE, Ada, 101, no.clone()),
+        ("POST", "/api/glasses/ticket", USER, Ada, 200, no.clone()),
         ("POST", "/api/apps/{package}/key", OWNER, Dora, 200, no.clone()),
         ("POST", "/api/apps/{package}/secret", OWNER, Dora, 200, no.clone()),
         ("POST", "/api/session/apps/{package}/stop", ACTING, Ada, 204, no.clone()),
@@ -192,12 +211,13 @@ struct World {
     created: Value,
     other_key: String,
     call: String,
+    token: String,
     session: AppSession,
 }
 
 impl World {
     async fn start() -> Self {
-        let p = Platform::with(|config| {
+        let p = Platform::with_console(crate::console::files(), |config| {
             crate::plugins::curating(config);
             tokens_only(config);
         })
@@ -216,12 +236,14 @@ impl World {
         p.bearer(&dora).post("/api/upstreams", &up).await.expect(201);
         ada.put("/api/installs/mcp.dora-up", &json!({})).await.expect(204);
         let call = ada.call(&format!("{TODO}:echo"), json!({ "text": "hi" })).await.expect(200);
+        let token = ada.post("/api/tokens", &json!({ "name": "hers" })).await.expect(201).json();
         p.bearer(&format!("{TODO}:{key}"))
             .put("/api/sdk/simple-storage/ada", &json!({ "data": { "color": "red" } }))
             .await
             .expect(200);
         Self {
             call: call.header("x-toolyard-call-id").to_owned(),
+            token: token["info"]["id"].as_str().unwrap().to_owned(),
             other_key: others["apiKey"].as_str().unwrap().to_owned(),
             session: todo.session().await,
             _apps: [todo, other],
@@ -250,10 +272,12 @@ impl World {
         let values = [
             ("{package}", TODO),
             ("{name}", "com.dora.todo:echo"),
+            ("{*path}", "assets/app.js"),
             ("{user}", "ada"),
             ("{upstream}", "dora-up"),
             ("{plugin}", "com.example.time"),
             ("{id}", &self.call),
+            ("{token}", &self.token),
             ("{key}", "color"),
             ("{version}", "1"),
             ("{other}", "2"),
@@ -292,6 +316,7 @@ impl World {
             (&ada, "/api/settings/apps/com.dora.todo"),
             (&ada, "/api/session"),
             (&ada, "/api/calls"),
+            (&ada, "/api/tokens"),
             (&self.credential(Todo).unwrap(), "/api/sdk/simple-storage/ada"),
         ] {
             state.push(self.p.bearer(credential).get(path).await.expect(200).text);
@@ -319,7 +344,13 @@ async fn every_route_is_in_the_table_and_nobody_gets_what_is_not_theirs() {
         format!(
             "{} {}",
             row.0,
-            row.1.split('?').next().unwrap().replace("{upstream}", "{id}").replace("{plugin}", "{id}")
+            row.1
+                .split('?')
+                .next()
+                .unwrap()
+                .replace("{upstream}", "{id}")
+                .replace("{plugin}", "{id}")
+                .replace("{token}", "{id}")
         )
     };
     let tested: BTreeSet<String> = rows.iter().map(route).collect();

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use toolyard_core::ports::{Clock as _, SystemIds};
 use toolyard_net::{ClientSettings, Guard, HttpClient};
 use toolyard_server::{
-    AppState, Server, World,
+    AppState, ConsoleFiles, Server, World,
     auth::Role,
     config::{AuthMode, Config},
 };
@@ -81,6 +81,11 @@ impl Platform {
 
     /// A platform with other settings.
     pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Self {
+        Self::with_console(ConsoleFiles::new(Vec::new()), change).await
+    }
+
+    /// A platform with other settings and these files of a console. Others have none, built or not.
+    pub(crate) async fn with_console(files: ConsoleFiles, change: impl FnOnce(&mut Config)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut config = Config::default();
         config.server.listen = ([127, 0, 0, 1], 0).into();
@@ -91,7 +96,7 @@ impl Platform {
         config.builtin.enabled = false;
         config.model_search.local_servers = false;
         change(&mut config);
-        Self::run(config, Some(folder), Arc::default()).await
+        Self::run_with(config, Some(folder), Arc::default(), files).await
     }
 
     pub(crate) async fn run(
@@ -99,8 +104,18 @@ impl Platform {
         folder: Option<tempfile::TempDir>,
         clock: Arc<FixedClock>,
     ) -> Self {
+        Self::run_with(config, folder, clock, ConsoleFiles::new(Vec::new())).await
+    }
+
+    async fn run_with(
+        config: Config,
+        folder: Option<tempfile::TempDir>,
+        clock: Arc<FixedClock>,
+        console: ConsoleFiles,
+    ) -> Self {
         let environment = ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let world = World { clock: clock.clone(), ids: Arc::new(SystemIds), ..World::of(&environment) };
+        let world =
+            World { clock: clock.clone(), ids: Arc::new(SystemIds), console, ..World::of(&environment) };
         let server = Server::start(config.clone(), world).await.unwrap();
         let (state, address, stop) = (server.state.clone(), server.address, CancellationToken::new());
         #[expect(clippy::disallowed_methods, reason = "the test waits for it in `stop`")]

@@ -41,7 +41,7 @@ use toolyard_sandbox::{Host, Limits, Sandbox};
 use self::stuck::Stuck;
 pub use self::{
     load::Loaded,
-    trust::{Trust, TrustError, TrustSetup},
+    trust::{InForce, Trust, TrustError, TrustSetup},
 };
 
 /// Bounds of plugins.

@@ -10,7 +10,7 @@ use super::{
     SqliteStore, damaged,
     definitions::insert_set,
     failed,
-    rows::{json, parsed, text, time, unsigned},
+    rows::{json, parsed, pattern, text, time, unsigned},
     upstreams::UpstreamRow,
 };
 
@@ -81,6 +81,24 @@ impl Apps for SqliteStore {
             "WHERE a.source = 'app' AND (?1 IS NULL OR a.owner = ?1) ORDER BY a.package LIMIT ?2"
         );
         let query = sqlx::query_as::<_, AppRow>(sql).bind(owner).bind(MAX_APPS);
+        query.fetch_all(&self.read).await.map_err(failed)?.into_iter().map(AppRow::read).collect()
+    }
+
+    async fn installable(
+        &self,
+        words: &str,
+        after: Option<&PackageName>,
+        limit: u32,
+    ) -> Result<Vec<AppRecord>, StoreError> {
+        let sql = select_apps!(
+            "WHERE a.package > ?1 AND COALESCE(u.for_all, 0) = 0 AND COALESCE(u.disabled, 0) = 0
+             AND (a.package LIKE ?2 ESCAPE '\\' OR json_extract(a.details, '$.name') LIKE ?2 ESCAPE '\\'
+             OR json_extract(a.details, '$.description') LIKE ?2 ESCAPE '\\') ORDER BY a.package LIMIT ?3"
+        );
+        let query = sqlx::query_as::<_, AppRow>(sql)
+            .bind(after.map_or("", |after| after.as_str()))
+            .bind(pattern(words))
+            .bind(i64::from(limit).min(MAX_APPS));
         query.fetch_all(&self.read).await.map_err(failed)?.into_iter().map(AppRow::read).collect()
     }
 

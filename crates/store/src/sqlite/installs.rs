@@ -7,7 +7,7 @@ use toolyard_protocol::{PackageName, UserId};
 
 use super::{
     SqliteStore, failed,
-    rows::{parsed, time},
+    rows::{parsed, pattern, time, unsigned},
 };
 
 /// Most installs of one user in one list.
@@ -66,6 +66,14 @@ impl Installs for SqliteStore {
         }
         tx.commit().await.map_err(failed)?;
         Ok(gone)
+    }
+
+    async fn users(&self, part: &str, limit: u32) -> Result<Vec<(UserId, u64)>, StoreError> {
+        let query = sqlx::query_as::<_, (String, i64)>(
+            "SELECT user, COUNT(*) FROM installs WHERE user LIKE ?1 ESCAPE '\\' GROUP BY user ORDER BY user LIMIT ?2",
+        );
+        let rows = query.bind(pattern(part)).bind(limit).fetch_all(&self.read).await.map_err(failed)?;
+        rows.into_iter().map(|(user, apps)| Ok((parsed("user", &user)?, unsigned(apps)))).collect()
     }
 
     async fn grant(&self, user: &UserId, package: &PackageName, assistant: bool) -> Result<bool, StoreError> {

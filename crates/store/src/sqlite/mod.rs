@@ -16,7 +16,9 @@ mod published_plugins;
 mod rows;
 mod runs;
 mod settings;
+mod tokens;
 mod upstreams;
+mod usage;
 
 use std::{path::PathBuf, time::Duration};
 
@@ -26,7 +28,7 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 use tokio_util::task::TaskTracker;
-use toolyard_core::ports::StoreError;
+use toolyard_core::ports::{IssuedToken, StoreError, TokenRoom};
 
 use self::ledger::LedgerWriter;
 
@@ -147,6 +149,25 @@ impl SqliteStore {
         self.read.close().await;
         self.write.close().await;
     }
+}
+
+/// Adds a token to the list of a store that another process may have open. Makes and changes no tables: false where there is
+/// no store yet, or no room.
+pub async fn list_token(
+    path: &std::path::Path,
+    token: &IssuedToken,
+    room: TokenRoom,
+) -> Result<bool, StoreError> {
+    if !path.exists() {
+        return Ok(false);
+    }
+    let options = SqliteConnectOptions::new().filename(path).busy_timeout(Duration::from_secs(5));
+    let mut connection = SqliteConnection::connect_with(&options).await.map_err(failed)?;
+    let mut tx = connection.begin_with("BEGIN IMMEDIATE").await.map_err(failed)?;
+    let added = tokens::insert(&mut tx, token, room).await?;
+    tx.commit().await.map_err(failed)?;
+    connection.close().await.map_err(failed)?;
+    Ok(added)
 }
 
 fn failed(error: sqlx::Error) -> StoreError {

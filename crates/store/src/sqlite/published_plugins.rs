@@ -7,7 +7,7 @@ use toolyard_protocol::plugin::PluginId;
 
 use super::{
     SqliteStore, failed,
-    rows::{parsed, signed, time},
+    rows::{parsed, pattern, signed, time},
 };
 
 #[derive(FromRow)]
@@ -37,18 +37,6 @@ impl PublishedRow {
             at: time(self.published_at),
         })
     }
-}
-
-/// Words as a pattern of LIKE, in which nothing of theirs is special.
-fn pattern(words: &str) -> String {
-    let mut pattern = "%".to_owned();
-    for c in words.chars() {
-        if matches!(c, '%' | '_' | '\\') {
-            pattern.push('\\');
-        }
-        pattern.push(c);
-    }
-    pattern + "%"
 }
 
 #[async_trait]

@@ -33,3 +33,15 @@ pub(super) fn signed(number: u64) -> i64 {
 pub(super) fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
+
+/// Words as a pattern of LIKE, in which nothing of theirs is special.
+pub(super) fn pattern(words: &str) -> String {
+    let mut pattern = "%".to_owned();
+    for c in words.chars() {
+        if matches!(c, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern + "%"
+}

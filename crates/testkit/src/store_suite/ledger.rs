@@ -64,6 +64,7 @@ pub async fn calls_are_recorded_and_found(store: &impl Store) {
     );
     assert_eq!(ids(CallFilter { outcome: Some("OK".to_owned()), ..CallFilter::default() }).await.len(), 90);
     assert_eq!(ids(CallFilter { since: Some(at(99)), ..CallFilter::default() }).await, [100, 99]);
+    assert_eq!(ids(CallFilter { until: Some(at(3)), ..CallFilter::default() }).await, [2, 1]);
     let before = Some(call(3, "x", "com.a:x", None).id.clone());
     assert_eq!(ids(CallFilter { before, ..CallFilter::default() }).await, [2, 1]);
     assert_eq!(store.page(&CallFilter { limit: 7, ..CallFilter::default() }).await.unwrap().len(), 7);
@@ -84,6 +85,12 @@ pub async fn usage_is_counted(store: &impl Store) {
     assert_eq!(rows(UsageFilter { user: Some("bob".parse().unwrap()), ..UsageFilter::default() }).await, [y]);
     assert_eq!(rows(UsageFilter { owner: Some("ada".to_owned()), ..UsageFilter::default() }).await, [x]);
     assert!(rows(UsageFilter { since: Some(at(9)), ..UsageFilter::default() }).await.is_empty());
+    let one = ("com.a:x".to_owned(), 1, 0, 100);
+    assert_eq!(rows(UsageFilter { until: Some(at(3)), ..UsageFilter::default() }).await, [one]);
+    let since = UsageFilter { since: Some(at(2)), ..UsageFilter::default() };
+    assert_eq!(rows(since.clone()).await.len(), 2);
+    assert_eq!(rows(UsageFilter { package: Some(package("com.b")), ..since.clone() }).await.len(), 1);
+    assert_eq!(rows(UsageFilter { tool: Some("com.a:x".parse().unwrap()), ..since }).await.len(), 1);
 }
 
 /// Records some calls, for tests of one backend's own batching.

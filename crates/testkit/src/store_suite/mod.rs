@@ -4,7 +4,9 @@ mod apps;
 mod keys;
 mod ledger;
 mod plugins;
+mod tokens;
 mod upstreams;
+mod usage;
 mod users;
 
 pub use apps::{
@@ -17,14 +19,18 @@ pub use plugins::{
     plugin_data_is_bounded_and_goes_with_the_plugin, plugins_are_each_users_own,
     the_catalogue_of_plugins_keeps_versions,
 };
+pub use tokens::tokens_are_listed_and_called_back;
 pub use upstreams::upstreams_are_packages_and_keep_their_last_offer;
+pub use usage::{calls_are_counted_over_time, the_newest_timings_are_read};
 pub use users::{
     app_data_is_bounded_and_goes_with_the_install, installs_and_grants, runs_devices_and_switches,
+    users_and_what_they_can_install_are_found,
 };
 
 use toolyard_core::ports::{
-    AppData, Apps, CallLog, Definitions, Devices, InstalledPlugins, Installs, Ledger, NewRecord, Offers,
-    PluginData, PluginLists, PublishedPlugins, Runs, Settings, StoredSet, UpstreamTokens, Upstreams,
+    AppData, Apps, CallLog, Definitions, Devices, InstalledPlugins, Installs, IssuedTokens, Ledger,
+    NewRecord, Offers, PluginData, PluginLists, PublishedPlugins, Runs, Settings, StoredSet, UpstreamTokens,
+    Upstreams, UsageLog,
 };
 use toolyard_protocol::{PackageName, app::AppDetails, items::Items};
 
@@ -46,6 +52,8 @@ pub trait Store:
     + PluginData
     + PublishedPlugins
     + PluginLists
+    + UsageLog
+    + IssuedTokens
 {
 }
 impl<S> Store for S where
@@ -65,6 +73,8 @@ impl<S> Store for S where
         + PluginData
         + PublishedPlugins
         + PluginLists
+        + UsageLog
+        + IssuedTokens
 {
 }
 

@@ -104,3 +104,31 @@ pub async fn runs_devices_and_switches(store: &impl Store) {
         assert_eq!(store.tools_off(&ada()).await.unwrap(), std::slice::from_ref(&other));
     }
 }
+
+/// Who installed how much, and what can be installed: by words, in order, bounded.
+pub async fn users_and_what_they_can_install_are_found(store: &impl Store) {
+    for name in ["com.a", "com.b_c", "com.bxc"] {
+        store.create(record(name, "dev", None)).await.unwrap();
+    }
+    for (user, app) in [("ada", "com.a"), ("ada", "com.bxc"), ("bob", "com.a"), ("zoe_1", "com.a")] {
+        store.install(&user.parse().unwrap(), &package(app), at(0)).await.unwrap();
+    }
+    let users = async |part: &str, limit| {
+        let users = store.users(part, limit).await.unwrap();
+        users.into_iter().map(|(user, apps)| format!("{user} {apps}")).collect::<Vec<_>>()
+    };
+    assert_eq!(users("", 10).await, ["ada 2", "bob 1", "zoe_1 1"]);
+    assert_eq!(users("", 2).await, ["ada 2", "bob 1"]);
+    assert_eq!(users("o", 10).await, ["bob 1", "zoe_1 1"]);
+    assert_eq!(users("_", 10).await, ["zoe_1 1"]);
+
+    let found = async |words: &str, after: Option<&str>, limit| {
+        let found = store.installable(words, after.map(package).as_ref(), limit).await.unwrap();
+        found.into_iter().map(|app| app.package.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(found("", None, 10).await, ["com.a", "com.b_c", "com.bxc"]);
+    assert_eq!(found("", None, 2).await, ["com.a", "com.b_c"]);
+    assert_eq!(found("", Some("com.b_c"), 2).await, ["com.bxc"]);
+    assert_eq!(found("B_C", None, 10).await, ["com.b_c"], "an underscore is an underscore");
+    assert_eq!(found("nothing", None, 10).await, [""; 0]);
+}

@@ -13,7 +13,7 @@ use toolyard_protocol::{
 };
 
 use super::{
-    super::{Answer, ok},
+    super::{Answer, MAX_WORDS, ok},
     id_of, status_word,
 };
 use crate::{
@@ -26,8 +26,6 @@ use crate::{
 
 /// Plugins in one page.
 const PAGE: usize = 20;
-/// Longest words that are looked for.
-const MAX_WORDS: usize = 200;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![

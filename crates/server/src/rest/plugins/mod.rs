@@ -5,11 +5,13 @@
 //! | what a user has: list, install, switch, remove | `installed`, `install` |
 //! | signing, calling back, reading the lists again | `curate` |
 //! | the catalogue, and the lists that clients read | `catalogue` |
+//! | whom this server believes, and its bounds | `policy` |
 
 mod catalogue;
 mod curate;
 mod install;
 mod installed;
+mod policy;
 
 use toolyard_protocol::{api::ApiErrorCode, plugin::PluginId};
 use toolyard_sources::plugin::TrustError;
@@ -18,7 +20,8 @@ use toolyard_trust::Status;
 use crate::{error::Failure, routes::Route};
 
 pub(crate) fn routes() -> Vec<Route> {
-    installed::routes().into_iter().chain(curate::routes()).chain(catalogue::routes()).collect()
+    let routes = installed::routes().into_iter().chain(curate::routes()).chain(catalogue::routes());
+    routes.chain(policy::routes()).collect()
 }
 
 /// An id from a path.

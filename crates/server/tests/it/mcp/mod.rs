@@ -21,7 +21,7 @@ pub(crate) mod client;
 mod ears;
 mod failures;
 mod filters;
-mod line;
+pub(crate) mod line;
 mod lists;
 mod messages;
 mod mirrored;

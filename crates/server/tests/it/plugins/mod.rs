@@ -3,6 +3,7 @@
 mod agree;
 mod curator;
 mod lists;
+mod policy;
 mod runs;
 mod statuses;
 

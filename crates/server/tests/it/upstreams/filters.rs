@@ -105,3 +105,21 @@ async fn tools_that_need_a_device_are_hidden_from_others_with_everything_beside_
     ada.modern("resources/read", json!({ "uri": "test://mcp.cam/static-text" })).await.result();
     refresh(&p, "cam").await;
 }
+
+#[tokio::test]
+async fn a_user_switches_off_what_the_operator_gives_to_everybody() {
+    const PATH: &str = "/api/settings/tools/mcp.up:echo";
+    let p = Platform::start().await;
+    let upstream = plain(Era::Both).await;
+    add_with(&p, "up", json!({ "url": upstream.url() })).await;
+    let ada = live(&p, "ada").await;
+    ada.put(PATH, &json!({ "enabled": false })).await.expect(204);
+    assert!(!ada.tools().await.contains(&"mcp.up:echo".to_owned()));
+    assert_eq!(hidden(&ada, "mcp.up:echo").await, "switched off by the user");
+    ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(404);
+    assert!(live(&p, "bob").await.tools().await.contains(&"mcp.up:echo".to_owned()), "it is Ada's choice");
+    ada.put(PATH, &json!({ "enabled": true })).await.expect(204);
+    assert!(ada.tools().await.contains(&"mcp.up:echo".to_owned()));
+    let made_up = ada.put("/api/settings/tools/mcp.up:made-up", &json!({ "enabled": false })).await;
+    made_up.expect(404);
+}

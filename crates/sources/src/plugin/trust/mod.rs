@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use toolyard_core::ports::{PluginLists, StoreError};
 use toolyard_protocol::{
     Problem,
-    plugin::{ContentHash, Manifest, PluginId},
+    plugin::{ContentHash, KeyId, Manifest, PluginId},
 };
 use toolyard_trust::{
     AllowList, Allowed, Ground, KeyList, ListError, Pin, PublicKey, Revocations, SecretKey, SignError,
@@ -103,6 +103,19 @@ struct StoredPin {
     pin: Pin,
 }
 
+/// Which root and lists are in force.
+#[derive(Debug, Clone)]
+pub struct InForce {
+    /// The root; another than the configured one where that handed over.
+    pub root: Option<PublicKey>,
+    /// The number of the key list.
+    pub keys: Option<u64>,
+    /// The number of the revocation list.
+    pub revocations: Option<u64>,
+    /// The key with which this server signs plugins.
+    pub curator: Option<KeyId>,
+}
+
 /// Whom this server believes.
 pub struct Trust {
     setup: TrustSetup,
@@ -183,6 +196,17 @@ impl Trust {
     /// The revocation list as the root signed it.
     pub fn revocations_text(&self) -> Option<String> {
         self.believed().revocations_text.clone()
+    }
+
+    /// What is in force, for people to see.
+    pub fn in_force(&self) -> InForce {
+        let believed = self.believed();
+        InForce {
+            root: believed.pin.as_ref().map(|pin| pin.root.clone()).or_else(|| self.root()),
+            keys: believed.keys_text.as_ref().map(|_| believed.keys.number),
+            revocations: believed.revocations_text.as_ref().map(|_| believed.revocations.number),
+            curator: self.setup.curator.as_ref().map(|key| key.public().id()),
+        }
     }
 
     /// Whether this server signs plugins.

@@ -1,30 +1,23 @@
-//! `toolyard token`: makes a token as the server with the same root key would, without asking it.
+//! `toolyard token ROLE NAME`: makes a token as the server with the same root key would, without asking it.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Serialize;
-use toolyard_protocol::{UserId, session::iso_millis};
-use toolyard_server::{World, auth::Role, serve};
+use toolyard_protocol::{TokenId, UserId, session::iso_millis};
+use toolyard_server::{
+    auth::{Listing, Role, Wanted, issue_offline},
+    serve,
+};
 
-use super::Verdict;
-use crate::{cli::Context, config::ConfigArgs, error::CliError, output::Show};
+use crate::{cli::Context, commands::Verdict, config::ConfigArgs, error::CliError, output::Show};
 
 /// Longest life of a token, in days.
 const MAX_DAYS: i64 = 3_650;
 const DAY: i64 = 24 * 60 * 60;
-
-const HELP: &str = "\
-The token is signed with the server's root key, so run this where the server's data folder is.
-
-Examples:
-  toolyard token user ada@example.com
-  toolyard token developer bob@example.com --ttl 12h --data /var/lib/toolyard
-  export TOOLYARD_TOKEN=$(toolyard token operator admin)";
+/// What the list says of tokens that were made here.
+const MADE_BY: &str = "toolyard token";
 
 #[derive(Debug, Args)]
-#[command(after_help = HELP)]
-pub(crate) struct TokenArgs {
-    /// What the token allows
-    role: RoleName,
+pub(crate) struct MakeArgs {
     /// Who, usually an e-mail address
     name: UserId,
     /// How long it is believed: 90s, 15m, 12h, 30d
@@ -34,18 +27,6 @@ pub(crate) struct TokenArgs {
     config: ConfigArgs,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum RoleName {
-    /// Use tools
-    User,
-    /// Register apps, and use tools
-    Developer,
-    /// Sign plugins and call them back, and what developers may
-    Curator,
-    /// Run the platform
-    Operator,
-}
-
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Made {
@@ -53,6 +34,9 @@ struct Made {
     name: UserId,
     role: Role,
     expires_at: String,
+    /// By which it is revoked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<TokenId>,
 }
 
 impl Show for Made {
@@ -62,29 +46,28 @@ impl Show for Made {
     }
 }
 
-pub(crate) fn run(cx: &Context, args: &TokenArgs) -> Result<Verdict, CliError> {
+pub(super) async fn run(cx: &Context, role: Role, args: &MakeArgs) -> Result<Verdict, CliError> {
     let config = args.config.load(Vec::new())?;
     let file = serve::root_key_file(&config);
     let is_new = config.auth.root_key.is_none() && !file.exists();
-    let tokens = serve::tokens(&config).map_err(CliError::Start)?;
+    let wanted = Wanted { name: MADE_BY, subject: args.name.as_str(), role, seconds: args.ttl, by: MADE_BY };
+    let made = issue_offline(&config, wanted).await.map_err(CliError::Start)?;
     if is_new {
         cx.output.note(&format!(
             "made a new root key in {}; start the server with the same data folder",
             file.display()
         ));
     }
-    let role = match args.role {
-        RoleName::User => Role::User,
-        RoleName::Developer => Role::Developer,
-        RoleName::Curator => Role::Curator,
-        RoleName::Operator => Role::Operator,
+    let id = match made.listing {
+        Listing::Listed(id) => Some(id),
+        Listing::NoStore => None,
+        Listing::NotTaken(why) => {
+            cx.output.note(&format!("the token is good, but it is not listed and cannot be revoked: {why}"));
+            None
+        }
     };
-    let now = World::default().clock.now();
-    let token = tokens.make(args.name.as_str(), role, now, args.ttl).map_err(CliError::Token)?;
-    let expires_at = jiff::Timestamp::from_second(now.as_second().saturating_add(args.ttl))
-        .map(iso_millis)
-        .unwrap_or_default();
-    cx.output.show(&Made { token, name: args.name.clone(), role, expires_at })?;
+    let expires_at = iso_millis(made.expires_at);
+    cx.output.show(&Made { token: made.token, name: args.name.clone(), role, expires_at, id })?;
     Ok(Verdict::Good)
 }
 

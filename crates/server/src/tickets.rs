@@ -4,15 +4,28 @@
 use dashmap::DashMap;
 use jiff::Timestamp;
 use toolyard_core::ports::Ids;
+use toolyard_protocol::UserId;
 
-use crate::auth::ActingFor;
+use crate::{
+    auth::{ActingFor, Lease},
+    error::Failure,
+};
 
 /// Most tickets at once.
 const MAX_TICKETS: usize = 10_000;
 
+/// What a ticket is good for, and for whom.
+#[derive(Debug, Clone)]
+pub(crate) enum Opens {
+    /// `/mcp/ws`.
+    Mcp(ActingFor),
+    /// `/glasses-ws`: the device of this user.
+    Glasses(UserId, Lease),
+}
+
 /// Tickets that were given and not used.
 pub(crate) struct Tickets {
-    given: DashMap<String, (ActingFor, Timestamp)>,
+    given: DashMap<String, (Opens, Timestamp)>,
     lifetime_s: u64,
 }
 
@@ -21,47 +34,43 @@ impl Tickets {
         Self { given: DashMap::new(), lifetime_s }
     }
 
-    /// A ticket for whoever acts. None where too many are about.
-    pub(super) fn give(&self, who: ActingFor, now: Timestamp, ids: &dyn Ids) -> Option<String> {
+    /// A ticket.
+    pub(crate) fn give(&self, opens: Opens, now: Timestamp, ids: &dyn Ids) -> Result<String, Failure> {
         self.tidy(now);
         if self.given.len() >= MAX_TICKETS {
-            return None;
+            return Err(Failure::unavailable("too many tickets are about; try again shortly"));
         }
         let ticket = ids.secret();
         let lifetime = i64::try_from(self.lifetime_s).unwrap_or(i64::MAX);
         let until = now.checked_add(jiff::SignedDuration::from_secs(lifetime)).unwrap_or(now);
-        self.given.insert(ticket.clone(), (who, until));
-        Some(ticket)
+        self.given.insert(ticket.clone(), (opens, until));
+        Ok(ticket)
     }
 
-    /// Whose ticket it is; it is good once. Looked up by a random key of 256 bits, so time tells nothing.
-    pub(super) fn take(&self, ticket: &str, now: Timestamp) -> Option<ActingFor> {
-        let (_, (who, until)) = self.given.remove(ticket)?;
-        (until > now).then_some(who)
+    /// What the ticket is good for; it is good once, at the wrong door too. Looked up by a random key of 256 bits, so time
+    /// tells nothing.
+    pub(crate) fn take(&self, ticket: &str, now: Timestamp) -> Option<Opens> {
+        let (_, (opens, until)) = self.given.remove(ticket)?;
+        (until > now).then_some(opens)
     }
 
-    pub(super) fn lifetime_s(&self) -> u64 {
+    pub(crate) fn lifetime_s(&self) -> u64 {
         self.lifetime_s
     }
 
-    pub(super) fn tidy(&self, now: Timestamp) {
+    pub(crate) fn tidy(&self, now: Timestamp) {
         self.given.retain(|_, (_, until)| *until > now);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use toolyard_core::{Caller, catalog::Scope, ports::SystemIds};
+    use toolyard_core::ports::SystemIds;
 
     use super::*;
 
-    fn ada() -> ActingFor {
-        ActingFor {
-            user: "ada".parse().unwrap(),
-            caller: Caller::User,
-            scope: Scope::Everything,
-            until: None,
-        }
+    fn ada() -> Opens {
+        Opens::Glasses("ada".parse().unwrap(), Lease::default())
     }
 
     #[test]
@@ -72,11 +81,11 @@ mod tests {
         for number in 1..MAX_TICKETS {
             tickets.given.insert(number.to_string(), (ada(), later));
         }
-        assert_eq!(tickets.give(ada(), now, &SystemIds), None);
+        assert!(tickets.give(ada(), now, &SystemIds).is_err());
         assert!(tickets.take(&first, now).is_some() && tickets.take(&first, now).is_none());
-        assert!(tickets.give(ada(), now, &SystemIds).is_some());
+        assert!(tickets.give(ada(), now, &SystemIds).is_ok());
         // What is too old makes room.
-        assert!(tickets.give(ada(), later, &SystemIds).is_some());
+        assert!(tickets.give(ada(), later, &SystemIds).is_ok());
         assert_eq!(tickets.given.len(), 1);
     }
 }

@@ -1,0 +1,207 @@
+//! Reading the ledger as a whole: how much over time, and how long it took.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use toolyard_protocol::{PackageName, ToolName, UserId, api::StepTimes};
+
+use super::StoreError;
+
+/// Most series that are told apart; the rest is summed.
+pub const MAX_SERIES: usize = 12;
+
+/// Which calls.
+#[derive(Debug, Clone, Default)]
+pub struct UsageFilter {
+    /// Of this user.
+    pub user: Option<UserId>,
+    /// Of apps of this owner.
+    pub owner: Option<String>,
+    /// Of this app.
+    pub package: Option<PackageName>,
+    /// Of this tool.
+    pub tool: Option<ToolName>,
+    /// At this time or later.
+    pub since: Option<Timestamp>,
+    /// Before this time.
+    pub until: Option<Timestamp>,
+}
+
+/// What makes a series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SeriesBy {
+    /// Each app.
+    App,
+    /// Each tool.
+    Tool,
+}
+
+/// A span of time, cut into equal parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Buckets {
+    /// Where the first begins.
+    pub from: Timestamp,
+    /// Where counting ends; at most the end of the last one.
+    pub until: Timestamp,
+    /// How long each is, in milliseconds; at least 1.
+    pub millis: i64,
+    /// How many.
+    pub count: usize,
+}
+
+/// Calls of one app or tool over time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Series {
+    /// Which.
+    pub key: String,
+    /// Calls in each bucket.
+    pub calls: Vec<u64>,
+    /// How many of them failed.
+    pub errors: Vec<u64>,
+}
+
+/// Calls over time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Timeline {
+    /// The largest, most calls first.
+    pub series: Vec<Series>,
+    /// All others, and calls of what is no tool.
+    pub rest: Option<Series>,
+    /// How calls ended: `OK` or a code, most frequent first.
+    pub outcomes: Vec<(String, u64)>,
+}
+
+/// How long one call took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// In all, in microseconds.
+    pub duration_us: u64,
+    /// Each step.
+    pub steps: StepTimes,
+}
+
+/// Reads the ledger as a whole.
+#[async_trait]
+pub trait UsageLog: Send + Sync {
+    /// Calls over time. The times of the filter do not count; those of the buckets do.
+    async fn over_time(
+        &self,
+        filter: &UsageFilter,
+        buckets: Buckets,
+        by: SeriesBy,
+    ) -> Result<Timeline, StoreError>;
+    /// How long the newest calls took that fit, at most so many.
+    async fn timings(&self, filter: &UsageFilter, limit: u32) -> Result<Vec<Timing>, StoreError>;
+}
+
+/// Makes a [`Timeline`] of counts that come key by key, however many keys there are.
+#[derive(Debug)]
+pub struct TimelineBuilder {
+    buckets: usize,
+    current: Option<Series>,
+    largest: Vec<Series>,
+    rest: Option<Series>,
+    outcomes: BTreeMap<String, u64>,
+}
+
+impl TimelineBuilder {
+    /// So many buckets.
+    pub fn new(buckets: usize) -> Self {
+        Self { buckets, current: None, largest: Vec::new(), rest: None, outcomes: BTreeMap::new() }
+    }
+
+    /// Some calls with one outcome. All of one key come one after the other; no key is for what is no tool.
+    pub fn add(&mut self, key: Option<&str>, bucket: usize, error: Option<&str>, count: u64) {
+        *self.outcomes.entry(error.unwrap_or("OK").to_owned()).or_default() += count;
+        let series = match key {
+            None => self.rest.get_or_insert_with(|| empty("*", self.buckets)),
+            Some(key) => {
+                if self.current.as_ref().is_none_or(|current| current.key != key) {
+                    self.settle();
+                }
+                self.current.get_or_insert_with(|| empty(key, self.buckets))
+            }
+        };
+        if let Some(calls) = series.calls.get_mut(bucket) {
+            *calls += count;
+        }
+        if let Some(errors) = series.errors.get_mut(bucket).filter(|_| error.is_some()) {
+            *errors += count;
+        }
+    }
+
+    /// Puts the finished series among the largest, and what is smaller than all of these to the rest.
+    fn settle(&mut self) {
+        let Some(series) = self.current.take() else { return };
+        let place = self.largest.partition_point(|other| {
+            (total(other), std::cmp::Reverse(&other.key)) > (total(&series), std::cmp::Reverse(&series.key))
+        });
+        self.largest.insert(place, series);
+        if self.largest.len() > MAX_SERIES
+            && let Some(small) = self.largest.pop()
+        {
+            let rest = self.rest.get_or_insert_with(|| empty("*", self.buckets));
+            rest.calls.iter_mut().zip(&small.calls).for_each(|(sum, calls)| *sum += calls);
+            rest.errors.iter_mut().zip(&small.errors).for_each(|(sum, errors)| *sum += errors);
+        }
+    }
+
+    /// The timeline.
+    pub fn build(mut self) -> Timeline {
+        self.settle();
+        let mut outcomes: Vec<_> = self.outcomes.into_iter().collect();
+        outcomes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        Timeline { series: self.largest, rest: self.rest, outcomes }
+    }
+}
+
+fn empty(key: &str, buckets: usize) -> Series {
+    Series { key: key.to_owned(), calls: vec![0; buckets], errors: vec![0; buckets] }
+}
+
+fn total(series: &Series) -> u64 {
+    series.calls.iter().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_are_told_apart_and_the_rest_is_summed() {
+        let mut made = TimelineBuilder::new(2);
+        // Twenty keys; key n has n calls, and one error.
+        for number in 1..=20_u64 {
+            let key = format!("k{number:02}");
+            made.add(Some(&key), 0, None, number - 1);
+            made.add(Some(&key), 1, Some("TIMEOUT"), 1);
+        }
+        made.add(None, 1, Some("TOOL_NOT_FOUND"), 100);
+        let made = made.build();
+        let keys: Vec<_> = made.series.iter().map(|series| series.key.as_str()).collect();
+        assert_eq!((keys.len(), keys[0], keys[11]), (MAX_SERIES, "k20", "k09"));
+        assert_eq!(
+            (made.series[0].calls.as_slice(), made.series[0].errors.as_slice()),
+            (&[19, 1][..], &[0, 1][..])
+        );
+        let rest = made.rest.unwrap();
+        assert_eq!((rest.key.as_str(), rest.calls, rest.errors), ("*", vec![28, 108], vec![0, 108]));
+        let outcomes = [("OK", 190), ("TOOL_NOT_FOUND", 100), ("TIMEOUT", 20)];
+        assert_eq!(made.outcomes, outcomes.map(|(code, count)| (code.to_owned(), count)));
+    }
+
+    #[test]
+    fn equal_ones_are_in_the_order_of_their_keys_and_nothing_is_nothing() {
+        assert_eq!(TimelineBuilder::new(3).build(), Timeline::default());
+        let mut made = TimelineBuilder::new(1);
+        for key in ["a", "b", "c"] {
+            made.add(Some(key), 0, None, 1);
+            // A bucket that is not there is not counted in one that is.
+            made.add(Some(key), 7, None, 5);
+        }
+        let made = made.build();
+        assert_eq!(made.series.iter().map(|series| series.key.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
+        assert_eq!((made.series[0].calls.clone(), made.rest), (vec![1], None));
+    }
+}

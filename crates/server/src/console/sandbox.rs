@@ -1,0 +1,135 @@
+//! The frame in which plugins run in a browser: a page of an origin of its own, that reaches only the hosts that the
+//! console names when it opens it.
+//!
+//! The page is sandboxed by its own header, also where somebody opens it outside of a frame: then it has neither cookies
+//! nor storage of this server, and what it asks of this server comes from the origin `null`, which is not let in.
+
+use axum::extract::State;
+use http::{HeaderMap, HeaderValue};
+use serde::Deserialize;
+use toolyard_protocol::plugin::HostPattern;
+
+use super::pages::answer;
+use crate::{error::Failure, extract::Query, rest::Answer, state::AppState};
+
+/// Most hosts that one frame may reach.
+const MAX_HOSTS: usize = 16;
+
+#[derive(Deserialize)]
+pub(super) struct FrameQuery {
+    #[serde(default)]
+    connect: String,
+}
+
+pub(super) async fn frame(
+    State(state): State<AppState>,
+    Query(query): Query<FrameQuery>,
+    headers: HeaderMap,
+) -> Answer {
+    let policy = policy(&hosts(&query.connect)?);
+    let policy =
+        HeaderValue::try_from(policy).map_err(|_| Failure::invalid("connect: not names of hosts"))?;
+    let mut response = file(&state, "sandbox/frame.html", &headers)?;
+    response.headers_mut().insert("content-security-policy", policy);
+    response.headers_mut().insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
+    Ok(response)
+}
+
+pub(super) async fn program(State(state): State<AppState>, headers: HeaderMap) -> Answer {
+    let mut response = file(&state, "sandbox/frame.js", &headers)?;
+    // The frame has an origin of its own, so to the browser its own program comes from another one.
+    response.headers_mut().insert("cross-origin-resource-policy", HeaderValue::from_static("cross-origin"));
+    Ok(response)
+}
+
+fn file(state: &AppState, path: &str, headers: &HeaderMap) -> Answer {
+    let file = state.console.find(path).ok_or_else(|| {
+        Failure::not_found("sandbox; the web console was not built into this server, /console/ says how")
+    })?;
+    let mut response = answer(file, headers);
+    for (name, value) in [
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+        ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    Ok(response)
+}
+
+/// The hosts of a list with commas. Names only: by an address a page would reach into the user's own network.
+fn hosts(text: &str) -> Result<Vec<HostPattern>, Failure> {
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let invalid = |why: String| Failure::invalid(format!("connect: {why}"));
+    if text.split(',').count() > MAX_HOSTS {
+        return Err(invalid(format!("at most {MAX_HOSTS} hosts")));
+    }
+    let host = |text: &str| {
+        let host: HostPattern = text.parse().map_err(|error| invalid(format!("{error}")))?;
+        if host.is_address() {
+            return Err(invalid(format!("`{host}` is an address; write the name of a host")));
+        }
+        Ok(host)
+    };
+    text.split(',').map(host).collect()
+}
+
+fn policy(hosts: &[HostPattern]) -> String {
+    let connect = match hosts {
+        [] => "'none'".to_owned(),
+        hosts => hosts.iter().map(|host| format!("https://{host}")).collect::<Vec<_>>().join(" "),
+    };
+    format!(
+        "sandbox allow-scripts; default-src 'none'; script-src 'self' 'unsafe-eval' blob:; worker-src blob:; \
+         connect-src {connect}; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_names_and_so_many() {
+        let read = |text: &str| {
+            hosts(text).ok().map(|hosts| hosts.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        assert_eq!(read(""), Some(vec![]));
+        assert_eq!(
+            read("api.example.com,*.example.org"),
+            Some(vec!["api.example.com".into(), "*.example.org".into()])
+        );
+        assert_eq!(read(&vec!["a.example"; MAX_HOSTS].join(",")).map(|hosts| hosts.len()), Some(MAX_HOSTS));
+        for bad in [
+            &vec!["a.example"; MAX_HOSTS + 1].join(","),
+            ",",
+            "a.example,",
+            "a.example, b.example",
+            "a.example b.example",
+            "a.example;script-src *",
+            "https://a.example",
+            "a.example:8080",
+            "a.example/x",
+            "*",
+            "*.com",
+            "a.*.example",
+            "'self'",
+            "A.example",
+            "127.0.0.1",
+            "[::1]",
+            "a.example\r\nx: y",
+            "bücher.example",
+        ] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn nobody_named_is_nobody_reached() {
+        assert!(policy(&[]).contains("; connect-src 'none';"));
+        let named = policy(&hosts("api.example.com,*.example.org").unwrap());
+        assert!(named.contains("; connect-src https://api.example.com https://*.example.org;"), "{named}");
+    }
+}

@@ -1,0 +1,217 @@
+//! `/api/library`: what the user can install, whether it fits their glasses, and what they have of it already.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolyard_core::{
+    catalog::AppEntry,
+    ports::{AppRecord, Install},
+};
+use toolyard_protocol::{
+    PackageName,
+    api::{AppState as RunState, SessionSummary},
+    app::{AppKind, AppType, DeclaredPermission},
+    device::{self, Capabilities, HardwareRequirement, HardwareType},
+};
+
+use super::{Answer, MAX_WORDS, ok};
+use crate::{
+    auth::ForUser,
+    error::Failure,
+    extract::Query,
+    routes::{Access, Route},
+    state::AppState,
+};
+
+/// Apps on a page where nobody says how many.
+const DEFAULT_PAGE: u32 = 20;
+/// Most apps on a page.
+const MAX_PAGE: u32 = 50;
+/// Most tools that are shown of one app.
+const MAX_TOOLS: usize = 50;
+/// Longest description of a tool here, in characters: the first words are enough to choose an app.
+const MAX_TOOL_WORDS: usize = 300;
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::new(
+            Method::GET,
+            "/api/library",
+            Access::User,
+            "What the user can install, by package name",
+            list,
+        )
+        .query(&[
+            ("q", "Words in the name, description or package"),
+            ("after", "The `next` of the page before"),
+            ("limit", "At most so many, up to 50; 20 where nothing is said"),
+        ])
+        .gives::<Library>(),
+    ]
+}
+
+#[derive(Deserialize)]
+struct LibraryQuery {
+    #[serde(default)]
+    q: String,
+    after: Option<PackageName>,
+    limit: Option<u32>,
+}
+
+/// A page of what can be installed.
+#[derive(Serialize, JsonSchema)]
+struct Library {
+    apps: Vec<LibraryApp>,
+    /// Where there are more: send it as `after`.
+    next: Option<PackageName>,
+}
+
+/// An app that can be installed.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct LibraryApp {
+    package_name: PackageName,
+    name: String,
+    description: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    icon_url: Option<String>,
+    kind: AppKind,
+    app_type: AppType,
+    permissions: Vec<DeclaredPermission>,
+    hardware_requirements: Vec<HardwareRequirement>,
+    tool_count: u64,
+    /// The first 50 of them.
+    tools: Vec<LibraryTool>,
+    /// Whether the user has it.
+    installed: bool,
+    /// Whether the user lets it call the tools of other apps.
+    assistant: bool,
+    /// Whether it runs for the user now.
+    running: bool,
+    fit: Fit,
+}
+
+/// A tool of an app.
+#[derive(Serialize, JsonSchema)]
+struct LibraryTool {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    /// Its first words.
+    description: String,
+}
+
+/// Whether an app works on the user's glasses.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Fit {
+    /// Whether nothing is missing that it needs. Without a device nothing is.
+    fits: bool,
+    /// Whether it is known what the device can do.
+    device_known: bool,
+    missing_required: Vec<HardwareType>,
+    missing_optional: Vec<HardwareType>,
+}
+
+async fn list(State(state): State<AppState>, who: ForUser, Query(query): Query<LibraryQuery>) -> Answer {
+    if query.q.chars().count() > MAX_WORDS {
+        return Err(Failure::invalid(format!("q: at most {MAX_WORDS} characters")));
+    }
+    let limit = query.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
+    let mut found = state.stores.apps.installable(query.q.trim(), query.after.as_ref(), limit + 1).await?;
+    let more = found.len() > limit as usize;
+    found.truncate(limit as usize);
+    let next = found.last().filter(|_| more).map(|last| last.package.clone());
+    let installs = state.stores.installs.of(&who.user).await?;
+    let session = state.sessions.summary(&who.user);
+    let mut apps = Vec::with_capacity(found.len());
+    for record in found {
+        // As it is for this user: some upstreams offer each user something else.
+        let entry = state.catalog.app_for(&record.package, &who.user).await?;
+        apps.push(library_app(record, entry, &installs, session.as_ref()));
+    }
+    ok(&Library { apps, next })
+}
+
+fn library_app(
+    record: AppRecord,
+    entry: Option<Arc<AppEntry>>,
+    installs: &[Install],
+    session: Option<&SessionSummary>,
+) -> LibraryApp {
+    // An upstream need not be started.
+    let kind = if record.keys().is_some() { record.details.kind } else { AppKind::ToolsOnly };
+    let (package, details) = (record.package, record.details);
+    let tools = entry.as_ref().map(|entry| entry.tools.as_slice()).unwrap_or_default();
+    let install = installs.iter().find(|install| install.package == package);
+    let runs = |session: &SessionSummary| {
+        session.apps.iter().any(|app| app.package_name == package && app.state == RunState::Running)
+    };
+    let capabilities = session.and_then(|session| session.capabilities.as_ref());
+    LibraryApp {
+        name: if details.name.is_empty() { package.to_string() } else { details.name },
+        description: details.description,
+        icon_url: details.icon_url,
+        kind,
+        app_type: details.app_type,
+        permissions: details.permissions,
+        fit: fit(&details.hardware_requirements, capabilities),
+        hardware_requirements: details.hardware_requirements,
+        tool_count: tools.len() as u64,
+        tools: tools
+            .iter()
+            .take(MAX_TOOLS)
+            .map(|tool| LibraryTool {
+                name: tool.definition.name.as_str().to_owned(),
+                title: tool.definition.title.clone(),
+                description: first_words(&tool.definition.description),
+            })
+            .collect(),
+        installed: install.is_some(),
+        assistant: install.is_some_and(|install| install.assistant),
+        running: session.is_some_and(runs),
+        package_name: package,
+    }
+}
+
+fn fit(requirements: &[HardwareRequirement], device: Option<&Capabilities>) -> Fit {
+    let missing = device::check(requirements, device);
+    let kinds = |missing: &[HardwareRequirement]| {
+        let mut kinds = Vec::new();
+        for requirement in missing {
+            if !kinds.contains(&requirement.kind) {
+                kinds.push(requirement.kind.clone());
+            }
+        }
+        kinds
+    };
+    Fit {
+        fits: missing.is_compatible(),
+        device_known: device.is_some(),
+        missing_required: kinds(&missing.missing_required),
+        missing_optional: kinds(&missing.missing_optional),
+    }
+}
+
+fn first_words(text: &str) -> String {
+    match text.char_indices().nth(MAX_TOOL_WORDS) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_descriptions_are_cut_between_characters() {
+        assert_eq!(first_words("short"), "short");
+        let exact = "ü".repeat(MAX_TOOL_WORDS);
+        assert_eq!(first_words(&exact), exact);
+        assert_eq!(first_words(&format!("{exact}x")), format!("{exact}…"));
+    }
+}

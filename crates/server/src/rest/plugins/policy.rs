@@ -1,0 +1,99 @@
+//! What this server holds of plugins, to read: the configuration file says it.
+
+use axum::extract::State;
+use http::Method;
+use schemars::JsonSchema;
+use serde::Serialize;
+use toolyard_protocol::plugin::{ContentHash, KeyId, PluginId};
+
+use super::super::{Answer, ok};
+use crate::{
+    auth::Anybody,
+    routes::{Access, Route},
+    state::AppState,
+};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::new(
+            Method::GET,
+            "/api/plugins/policy",
+            Access::Known,
+            "Whom this server believes in matters of plugins, and their bounds",
+            policy,
+        )
+        .gives::<Policy>(),
+    ]
+}
+
+/// What this server holds of plugins.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Policy {
+    /// Whether users' plugins run on it.
+    enabled: bool,
+    /// The public root key in force, SPKI in base64.
+    root_key: Option<String>,
+    /// The number of the key list in force.
+    key_list_number: Option<u64>,
+    /// The number of the revocation list in force.
+    revocations_number: Option<u64>,
+    /// With which key it signs plugins, where it does.
+    curator: Option<CuratorKey>,
+    /// Unsigned plugins that may run all the same.
+    allow_unsigned: Vec<AllowedPlugin>,
+    limits: PluginLimits,
+}
+
+/// A key that signs plugins.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CuratorKey {
+    /// Whose, for people.
+    name: String,
+    key_id: KeyId,
+}
+
+/// An unsigned plugin that may run, with exactly this content.
+#[derive(Serialize, JsonSchema)]
+struct AllowedPlugin {
+    id: PluginId,
+    hash: ContentHash,
+}
+
+/// Bounds of plugins.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct PluginLimits {
+    per_user: usize,
+    manifest_bytes: usize,
+    memory_bytes: usize,
+    time_ms: u64,
+    compute_ms: u64,
+    storage_bytes: usize,
+    storage_keys: usize,
+}
+
+async fn policy(State(state): State<AppState>, Anybody(_): Anybody) -> Answer {
+    let (config, in_force) = (&state.config.plugins, state.plugins.trust.in_force());
+    let allowed = config.allow_unsigned.iter();
+    ok(&Policy {
+        enabled: state.plugins.source.is_some(),
+        root_key: in_force.root.map(String::from),
+        key_list_number: in_force.keys,
+        revocations_number: in_force.revocations,
+        curator: in_force.curator.map(|key_id| CuratorKey { name: config.curator_name.clone(), key_id }),
+        allow_unsigned: allowed
+            .map(|one| AllowedPlugin { id: one.id.clone(), hash: one.hash.clone() })
+            .collect(),
+        limits: PluginLimits {
+            per_user: config.per_user,
+            manifest_bytes: config.manifest_bytes,
+            memory_bytes: config.memory_bytes,
+            time_ms: config.time_ms,
+            compute_ms: config.compute_ms,
+            storage_bytes: config.storage_bytes,
+            storage_keys: config.storage_keys,
+        },
+    })
+}

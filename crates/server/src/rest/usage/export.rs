@@ -1,0 +1,260 @@
+//! `/api/usage/export`: usage and calls as a table for other programs, read and sent page by page.
+
+use std::{io, sync::Arc};
+
+use axum::{
+    body::Body,
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use futures_util::{Stream, StreamExt as _};
+use http::{HeaderValue, Method, header};
+use serde::Deserialize;
+use toolyard_core::ports::{CallFilter, CallLog, CallRecord, UsageFilter};
+use toolyard_protocol::{api::outcome_text, session::iso_millis};
+
+use super::{super::Answer, APP, Asked, OF, SINCE, TOOL, UNTIL, USER, csv::row};
+use crate::{
+    auth::Anybody,
+    extract::Query,
+    routes::{Access, Route},
+    state::AppState,
+};
+
+/// Most calls in one table.
+const MAX_ROWS: u32 = 100_000;
+/// Calls that are read at once.
+const PAGE: u32 = 1_000;
+
+pub(super) fn route() -> Route {
+    Route::new(
+        Method::GET,
+        "/api/usage/export",
+        Access::Known,
+        "Usage of tools, or the newest 100,000 calls, as CSV",
+        export,
+    )
+    .query(&[("what", "`tools` or `calls`"), SINCE, UNTIL, APP, TOOL, USER, OF])
+}
+
+#[derive(Deserialize)]
+struct ExportQuery {
+    what: What,
+    user: Option<String>,
+    of: Option<String>,
+    app: Option<String>,
+    tool: Option<String>,
+    since: Option<String>,
+    until: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum What {
+    Tools,
+    Calls,
+}
+
+async fn export(
+    State(state): State<AppState>,
+    Anybody(who): Anybody,
+    Query(query): Query<ExportQuery>,
+) -> Answer {
+    let ExportQuery { what, user, of, app, tool, since, until } = query;
+    let filter = Asked { user, of, app, tool, since, until }.filter(&who)?;
+    match what {
+        What::Tools => {
+            let usage = state.stores.calls.usage(&filter).await?;
+            let mut table = row(["tool", "calls", "errors", "mean_us"]);
+            for tool in usage {
+                let numbers = [tool.calls, tool.errors, tool.mean_us].map(|number| number.to_string());
+                table.push_str(&row([&*tool.tool, &*numbers[0], &*numbers[1], &*numbers[2]]));
+            }
+            Ok(attached("toolyard-tools.csv", Body::from(table)))
+        }
+        What::Calls => Ok(attached(
+            "toolyard-calls.csv",
+            Body::from_stream(calls(state.stores.calls.clone(), filter, PAGE, MAX_ROWS)),
+        )),
+    }
+}
+
+fn attached(name: &str, body: Body) -> Response {
+    let mut response = body.into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if let Ok(attachment) = HeaderValue::try_from(format!("attachment; filename=\"{name}\"")) {
+        headers.insert(header::CONTENT_DISPOSITION, attachment);
+    }
+    response
+}
+
+const COLUMNS: [&str; 13] = [
+    "id",
+    "started_at",
+    "user",
+    "tool",
+    "source",
+    "door",
+    "caller",
+    "outcome",
+    "replayed",
+    "duration_us",
+    "bytes_in",
+    "bytes_out",
+    "trace_id",
+];
+
+/// The table, a page at a time; where the store fails, it breaks off, so that nobody takes a part for the whole.
+fn calls(
+    log: Arc<dyn CallLog>,
+    filter: UsageFilter,
+    page: u32,
+    most: u32,
+) -> impl Stream<Item = io::Result<String>> + Send {
+    // A developer sees what their apps are used for, and not by whom.
+    let tells_who = filter.owner.is_none();
+    let UsageFilter { user, owner, package, tool, since, until } = filter;
+    let first = CallFilter { user, owner, package, tool, since, until, ..CallFilter::default() };
+    let head = futures_util::stream::once(async { Ok(row(COLUMNS)) });
+    let pages = futures_util::stream::unfold(Some((first, most)), move |at| {
+        let log = log.clone();
+        async move {
+            let (mut filter, left) = at.filter(|(_, left)| *left > 0)?;
+            filter.limit = page.min(left);
+            let calls = match log.page(&filter).await {
+                Ok(calls) => calls,
+                Err(error) => {
+                    tracing::error!(%error, "the store failed under an export");
+                    return Some((Err(io::Error::other("the store failed")), None));
+                }
+            };
+            let last = calls.last()?.id.clone();
+            let text: String = calls.iter().map(|call| call_row(call, tells_who)).collect();
+            let read = u32::try_from(calls.len()).unwrap_or(left);
+            filter.before = Some(last);
+            let next = (read == filter.limit).then(|| (filter, left.saturating_sub(read)));
+            Some((Ok(text), next))
+        }
+    });
+    head.chain(pages)
+}
+
+fn call_row(call: &CallRecord, tells_who: bool) -> String {
+    let (user, caller) =
+        if tells_who { (call.user.as_str(), call.caller.to_string()) } else { ("", String::new()) };
+    let [duration, bytes_in, bytes_out] =
+        [call.duration_us, call.bytes_in, call.bytes_out].map(|number| number.to_string());
+    row([
+        call.id.as_str(),
+        &iso_millis(call.started_at),
+        user,
+        &call.tool,
+        call.source.as_str(),
+        call.door.as_str(),
+        &caller,
+        outcome_text(call.error),
+        if call.replayed { "true" } else { "false" },
+        &duration,
+        &bytes_in,
+        &bytes_out,
+        &if tells_who { format!("{:032x}", call.trace.trace_id) } else { String::new() },
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use toolyard_core::{
+        Caller, Door,
+        executor::TraceContext,
+        ports::{SourceKind, StoreError},
+    };
+    use toolyard_protocol::{
+        CallId,
+        api::{StepTimes, UsageRow},
+    };
+
+    use super::*;
+
+    /// So many calls, the newest with the highest number; fails after so many pages.
+    struct Log {
+        calls: u8,
+        fails_at: Option<u8>,
+    }
+
+    fn call(number: u8) -> CallRecord {
+        CallRecord {
+            id: CallId::from_bytes([number; 16]),
+            user: "ada".parse().unwrap(),
+            tool: format!("com.a:t{number}").into(),
+            package: None,
+            source: SourceKind::App,
+            door: Door::Rest,
+            caller: Caller::User,
+            error: None,
+            replayed: false,
+            started_at: jiff::Timestamp::UNIX_EPOCH,
+            duration_us: 0,
+            steps: StepTimes::default(),
+            bytes_in: 0,
+            bytes_out: 0,
+            trace: TraceContext { trace_id: 1, parent: None, span_id: 1, sampled: false },
+        }
+    }
+
+    #[async_trait]
+    impl CallLog for Log {
+        async fn page(&self, filter: &CallFilter) -> Result<Vec<CallRecord>, StoreError> {
+            let fits = |call: &CallRecord| filter.before.as_ref().is_none_or(|before| call.id < *before);
+            let page: Vec<_> =
+                (1..=self.calls).rev().map(call).filter(fits).take(filter.limit as usize).collect();
+            match self.fails_at {
+                Some(number) if page.iter().any(|call| call.id == CallId::from_bytes([number; 16])) => {
+                    Err(StoreError("on purpose".to_owned()))
+                }
+                _ => Ok(page),
+            }
+        }
+
+        async fn call(&self, _: &CallId) -> Result<Option<CallRecord>, StoreError> {
+            Ok(None)
+        }
+
+        async fn usage(&self, _: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
+            Ok(Vec::new())
+        }
+    }
+
+    async fn pieces(log: Log, page: u32, most: u32) -> Vec<io::Result<String>> {
+        calls(Arc::new(log), UsageFilter::default(), page, most).collect().await
+    }
+
+    #[tokio::test]
+    async fn pages_follow_each_other_until_the_end_or_the_bound() {
+        // Calls, page, bound; pages, rows.
+        for (calls, page, most, pages, rows) in [
+            (0, 4, 100, 0, 0),
+            (3, 4, 100, 1, 3),
+            (4, 4, 100, 1, 4),
+            (10, 4, 100, 3, 10),
+            (10, 4, 6, 2, 6),
+            (10, 4, 8, 2, 8),
+        ] {
+            let got = pieces(Log { calls, fails_at: None }, page, most).await;
+            let text: String = got.iter().map(|piece| piece.as_ref().unwrap().as_str()).collect();
+            assert_eq!((got.len() - 1, text.lines().count() - 1), (pages, rows), "{calls} {page} {most}");
+            let newest = text.lines().nth(1).is_none_or(|row| row.contains(&format!("com.a:t{calls},")));
+            assert!(newest, "the newest first: {text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_table_breaks_off_where_the_store_fails() {
+        let got = pieces(Log { calls: 10, fails_at: Some(5) }, 4, 100).await;
+        assert_eq!(got.len(), 3, "the head, a page, and the failure");
+        assert!(got[1].is_ok() && got[2].is_err());
+    }
+}

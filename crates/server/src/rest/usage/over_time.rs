@@ -1,0 +1,192 @@
+//! `/api/usage/over-time`: how many calls, in equal spans of time.
+
+use axum::extract::State;
+use http::Method;
+use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolyard_core::ports::{Buckets, Series, SeriesBy};
+use toolyard_protocol::session::iso_millis;
+
+use super::{
+    super::{Answer, ok},
+    APP, Asked, OF, TOOL, USER,
+};
+use crate::{
+    auth::Anybody,
+    error::Failure,
+    extract::Query,
+    routes::{Access, Route},
+    state::AppState,
+};
+
+/// Buckets where nobody says how many.
+const DEFAULT_BUCKETS: u32 = 48;
+/// Most buckets.
+const MAX_BUCKETS: u32 = 200;
+/// What is shown where nobody says since when.
+const DEFAULT_SPAN: SignedDuration = SignedDuration::from_hours(24);
+
+pub(super) fn route() -> Route {
+    Route::new(Method::GET, "/api/usage/over-time", Access::Known, "Calls and errors over time", over_time)
+        .query(&[
+            ("since", "From this time on, ISO 8601; 24 hours before `until` where nothing is said"),
+            ("until", "Before this time, ISO 8601; now where nothing is said"),
+            ("buckets", "In at most so many spans of time, up to 200; 48 where nothing is said"),
+            ("by", "`app` or `tool`: what makes a series; `app` where nothing is said"),
+            APP,
+            TOOL,
+            USER,
+            OF,
+        ])
+        .gives::<OverTime>()
+}
+
+#[derive(Deserialize)]
+struct OverTimeQuery {
+    user: Option<String>,
+    of: Option<String>,
+    app: Option<String>,
+    tool: Option<String>,
+    since: Option<String>,
+    until: Option<String>,
+    buckets: Option<u32>,
+    by: Option<By>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum By {
+    App,
+    Tool,
+}
+
+/// Calls over time.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct OverTime {
+    /// Where the first span begins, ISO 8601.
+    from: String,
+    /// Where the last span ends, ISO 8601.
+    to: String,
+    /// How long each is.
+    bucket_seconds: i64,
+    /// The 12 largest, most calls first; then all others, and calls of what is no tool, under `*`.
+    series: Vec<SeriesBody>,
+    /// How calls ended, most frequent first.
+    outcomes: Vec<OutcomeCount>,
+}
+
+/// Calls of one app or tool.
+#[derive(Serialize, JsonSchema)]
+struct SeriesBody {
+    key: String,
+    /// In each span.
+    calls: Vec<u64>,
+    /// In each span.
+    errors: Vec<u64>,
+}
+
+/// How many calls ended so.
+#[derive(Serialize, JsonSchema)]
+struct OutcomeCount {
+    /// `OK`, or the error code.
+    code: String,
+    count: u64,
+}
+
+impl From<Series> for SeriesBody {
+    fn from(Series { key, calls, errors }: Series) -> Self {
+        Self { key, calls, errors }
+    }
+}
+
+async fn over_time(
+    State(state): State<AppState>,
+    Anybody(who): Anybody,
+    Query(query): Query<OverTimeQuery>,
+) -> Answer {
+    let OverTimeQuery { user, of, app, tool, since, until, buckets, by } = query;
+    let filter = Asked { user, of, app, tool, since, until }.filter(&who)?;
+    let buckets = cut(
+        filter.since,
+        filter.until.unwrap_or_else(|| state.clock.now()),
+        buckets.unwrap_or(DEFAULT_BUCKETS),
+    )?;
+    let by = match by {
+        None | Some(By::App) => SeriesBy::App,
+        Some(By::Tool) => SeriesBy::Tool,
+    };
+    let timeline = state.stores.usage.over_time(&filter, buckets, by).await?;
+    let outcomes = timeline.outcomes.into_iter().map(|(code, count)| OutcomeCount { code, count });
+    ok(&OverTime {
+        from: iso_millis(buckets.from),
+        to: iso_millis(end(&buckets)),
+        bucket_seconds: buckets.millis / 1_000,
+        series: timeline.series.into_iter().chain(timeline.rest).map(Into::into).collect(),
+        outcomes: outcomes.collect(),
+    })
+}
+
+/// Cuts a span into buckets of whole seconds: at most so many, and no empty one behind the end.
+fn cut(since: Option<Timestamp>, until: Timestamp, buckets: u32) -> Result<Buckets, Failure> {
+    let from = match since {
+        Some(since) => since,
+        None => until.checked_sub(DEFAULT_SPAN).unwrap_or(Timestamp::UNIX_EPOCH),
+    };
+    let millis = until.as_millisecond() - from.as_millisecond();
+    if millis <= 0 {
+        return Err(Failure::invalid("since: expected a time before `until`, or before now"));
+    }
+    if !(1..=MAX_BUCKETS).contains(&buckets) {
+        return Err(Failure::invalid(format!("buckets: expected 1 to {MAX_BUCKETS}")));
+    }
+    let ceiling = |whole: i64, part: i64| whole / part + i64::from(whole % part > 0);
+    let bucket = ceiling(ceiling(millis, 1_000), i64::from(buckets)) * 1_000;
+    let count = usize::try_from(ceiling(millis, bucket)).unwrap_or(1);
+    Ok(Buckets { from, until, millis: bucket, count })
+}
+
+fn end(buckets: &Buckets) -> Timestamp {
+    let length = buckets.millis.saturating_mul(i64::try_from(buckets.count).unwrap_or(i64::MAX));
+    buckets.from.checked_add(SignedDuration::from_millis(length)).unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millisecond(millis).unwrap()
+    }
+
+    #[test]
+    fn a_span_is_cut_into_whole_seconds() {
+        // Span, wanted; length, how many.
+        for (span, wanted, millis, count) in [
+            (86_400_000, 48, 1_800_000, 48),
+            (86_400_000, 200, 432_000, 200),
+            (10_000, 48, 1_000, 10),
+            (10_500, 48, 1_000, 11),
+            (1, 200, 1_000, 1),
+            (100_000, 3, 34_000, 3),
+            (100_000, 1, 100_000, 1),
+            (101_000, 100, 2_000, 51),
+        ] {
+            let made = cut(Some(at(5_000)), at(5_000 + span), wanted).unwrap();
+            assert_eq!((made.millis, made.count), (millis, count), "{span} {wanted}");
+            let rest = end(&made).as_millisecond() - (5_000 + span);
+            assert!((0..made.millis).contains(&rest), "{span} {wanted}: {rest}");
+        }
+        let day = cut(None, at(90_000_000), DEFAULT_BUCKETS).unwrap();
+        assert_eq!((day.from, day.count), (at(3_600_000), 48));
+        let all = cut(Some(Timestamp::MIN), Timestamp::MAX, MAX_BUCKETS).unwrap();
+        assert!(all.count <= 200 && end(&all) == Timestamp::MAX, "{all:?}");
+    }
+
+    #[test]
+    fn spans_that_are_none_and_too_many_buckets_are_refused() {
+        assert!(cut(Some(at(5)), at(5), 10).is_err() && cut(Some(at(6)), at(5), 10).is_err());
+        assert!(cut(Some(at(0)), at(5), 0).is_err() && cut(Some(at(0)), at(5), 201).is_err());
+    }
+}

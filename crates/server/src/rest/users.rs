@@ -1,0 +1,98 @@
+//! `/api/users`: who uses the platform, for operators.
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolyard_protocol::UserId;
+
+use super::{Answer, MAX_WORDS, ok};
+use crate::{
+    auth::{Anybody, Refusal},
+    error::Failure,
+    extract::Query,
+    routes::{Access, Route},
+    state::AppState,
+};
+
+/// Users where nobody says how many.
+const DEFAULT_USERS: u32 = 50;
+/// Most users in one answer.
+const MAX_USERS: u32 = 200;
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::new(
+            Method::GET,
+            "/api/users",
+            Access::Operator,
+            "Users who installed something or have a session, by id",
+            list,
+        )
+        .query(&[
+            ("q", "Only users whose id has these characters"),
+            ("limit", "At most so many, up to 200; 50 where nothing is said"),
+        ])
+        .gives::<Users>(),
+    ]
+}
+
+#[derive(Deserialize)]
+struct UsersQuery {
+    #[serde(default)]
+    q: String,
+    limit: Option<u32>,
+}
+
+/// Users, by id.
+#[derive(Serialize, JsonSchema)]
+struct Users {
+    users: Vec<UserSummary>,
+}
+
+/// One user.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct UserSummary {
+    user_id: UserId,
+    /// Whether they have a session.
+    live: bool,
+    /// The model of the device of that session, where it is known.
+    device_model: Option<String>,
+    /// How many apps they installed.
+    apps: u64,
+}
+
+async fn list(
+    State(state): State<AppState>,
+    Anybody(who): Anybody,
+    Query(query): Query<UsersQuery>,
+) -> Answer {
+    if !who.is_operator() {
+        return Err(Refusal::Forbidden("this needs an operator's token").into());
+    }
+    if query.q.chars().count() > MAX_WORDS {
+        return Err(Failure::invalid(format!("q: at most {MAX_WORDS} characters")));
+    }
+    let limit = query.limit.unwrap_or(DEFAULT_USERS).clamp(1, MAX_USERS);
+    // Ids are in lower case.
+    let part = query.q.trim().to_lowercase();
+    let summary = |user_id: &UserId, apps| UserSummary {
+        user_id: user_id.clone(),
+        live: false,
+        device_model: None,
+        apps,
+    };
+    let mut users: BTreeMap<UserId, UserSummary> = BTreeMap::new();
+    for (user, apps) in state.stores.installs.users(&part, limit).await? {
+        users.insert(user.clone(), summary(&user, apps));
+    }
+    // Whoever is live, is not among these and installed something comes after the last of them, and is cut off below.
+    for (user, model) in state.sessions.live(|user| user.as_str().contains(&part)) {
+        let entry = users.entry(user.clone()).or_insert_with(|| summary(&user, 0));
+        (entry.live, entry.device_model) = (true, model);
+    }
+    ok(&Users { users: users.into_values().take(limit as usize).collect() })
+}

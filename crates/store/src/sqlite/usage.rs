@@ -1,0 +1,139 @@
+//! Reading the ledger as a whole: one scan over an index, bounded by time or by count.
+
+use async_trait::async_trait;
+use futures_util::TryStreamExt as _;
+use toolyard_core::ports::{
+    Buckets, SeriesBy, StoreError, Timeline, TimelineBuilder, Timing, UsageFilter, UsageLog,
+};
+
+use super::{SqliteStore, call_log::read_steps, failed, rows::unsigned};
+
+/// What is no tool has no key. Sorted by key, so that each series comes whole and one after the other.
+macro_rules! over_time_sql {
+    ($key:literal, $of_user:literal) => {
+        concat!(
+            "SELECT CASE WHEN c.package IS NULL THEN NULL ELSE ",
+            $key,
+            " END AS key, (c.started_at - ?2) / ?7 AS bucket, c.error, COUNT(*) FROM calls c WHERE ",
+            $of_user,
+            " AND c.started_at >= ?2 AND c.started_at < ?3 AND (?4 IS NULL OR c.package = ?4)
+              AND (?5 IS NULL OR c.tool = ?5)
+              AND (?6 IS NULL OR EXISTS (SELECT 1 FROM apps a WHERE a.owner = ?6
+                AND a.package = c.package AND a.created_at <= c.started_at))
+              GROUP BY 1, 2, 3 ORDER BY 1"
+        )
+    };
+}
+
+/// Ids sort by time, so each of the two orders is the newest first, and each is that of an index.
+macro_rules! timings_sql {
+    ($of_user:literal, $order:literal) => {
+        concat!(
+            "SELECT c.duration_us, c.steps FROM calls c WHERE ",
+            $of_user,
+            " AND c.started_at >= ?2 AND c.started_at < ?3 AND (?4 IS NULL OR c.package = ?4)
+              AND (?5 IS NULL OR c.tool = ?5)
+              AND (?6 IS NULL OR EXISTS (SELECT 1 FROM apps a WHERE a.owner = ?6
+                AND a.package = c.package AND a.created_at <= c.started_at))
+              ORDER BY ",
+            $order,
+            " DESC LIMIT ?7"
+        )
+    };
+}
+
+const fn over_time_of(by: SeriesBy, of_user: bool) -> &'static str {
+    match (by, of_user) {
+        (SeriesBy::App, false) => over_time_sql!("c.package", "?1 IS NULL"),
+        (SeriesBy::App, true) => over_time_sql!("c.package", "c.user = ?1"),
+        (SeriesBy::Tool, false) => over_time_sql!("c.tool", "?1 IS NULL"),
+        (SeriesBy::Tool, true) => over_time_sql!("c.tool", "c.user = ?1"),
+    }
+}
+
+const fn timings_of(of_user: bool) -> &'static str {
+    if of_user { timings_sql!("c.user = ?1", "c.id") } else { timings_sql!("?1 IS NULL", "c.started_at") }
+}
+
+#[async_trait]
+impl UsageLog for SqliteStore {
+    async fn over_time(
+        &self,
+        filter: &UsageFilter,
+        buckets: Buckets,
+        by: SeriesBy,
+    ) -> Result<Timeline, StoreError> {
+        self.ledger.flush().await;
+        let sql = over_time_of(by, filter.user.is_some());
+        let query = sqlx::query_as::<_, (Option<String>, i64, Option<String>, i64)>(sql)
+            .bind(filter.user.as_ref().map(|user| user.as_str()))
+            .bind(buckets.from.as_millisecond())
+            .bind(buckets.until.as_millisecond())
+            .bind(filter.package.as_ref().map(|package| package.as_str()))
+            .bind(filter.tool.as_ref().map(|tool| tool.as_str()))
+            .bind(filter.owner.as_deref())
+            .bind(buckets.millis.max(1));
+        let mut rows = query.fetch(&self.read);
+        let mut timeline = TimelineBuilder::new(buckets.count);
+        while let Some((key, bucket, error, count)) = rows.try_next().await.map_err(failed)? {
+            let bucket = usize::try_from(bucket).unwrap_or(usize::MAX);
+            timeline.add(key.as_deref(), bucket, error.as_deref(), unsigned(count));
+        }
+        Ok(timeline.build())
+    }
+
+    async fn timings(&self, filter: &UsageFilter, limit: u32) -> Result<Vec<Timing>, StoreError> {
+        self.ledger.flush().await;
+        let query = sqlx::query_as::<_, (i64, String)>(timings_of(filter.user.is_some()))
+            .bind(filter.user.as_ref().map(|user| user.as_str()))
+            .bind(filter.since.map_or(i64::MIN, |at| at.as_millisecond()))
+            .bind(filter.until.map_or(i64::MAX, |at| at.as_millisecond()))
+            .bind(filter.package.as_ref().map(|package| package.as_str()))
+            .bind(filter.tool.as_ref().map(|tool| tool.as_str()))
+            .bind(filter.owner.as_deref())
+            .bind(limit);
+        let rows = query.fetch_all(&self.read).await.map_err(failed)?.into_iter();
+        Ok(rows
+            .map(|(duration, steps)| Timing { duration_us: unsigned(duration), steps: read_steps(&steps) })
+            .collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::AssertSqlSafe;
+    use tokio_util::task::TaskTracker;
+
+    use super::*;
+    use crate::StoreSettings;
+
+    async fn plan(store: &SqliteStore, sql: &'static str) -> String {
+        let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"));
+        let rows =
+            sqlx::query_as::<_, (i64, i64, i64, String)>(explain).fetch_all(&store.read).await.unwrap();
+        rows.into_iter().map(|(_, _, _, step)| step).collect::<Vec<_>>().join("; ")
+    }
+
+    #[tokio::test]
+    async fn every_report_is_one_scan_of_an_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = StoreSettings::at(folder.path().join("t.db"));
+        let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
+        for by in [SeriesBy::App, SeriesBy::Tool] {
+            let plan_of_all = plan(&store, over_time_of(by, false)).await;
+            assert!(
+                plan_of_all.contains("SEARCH c USING INDEX calls_by_time (started_at>? AND started_at<?)"),
+                "{plan_of_all}"
+            );
+            let plan_of_user = plan(&store, over_time_of(by, true)).await;
+            assert!(plan_of_user.contains("SEARCH c USING INDEX calls_by_user (user=?)"), "{plan_of_user}");
+        }
+        let all = plan(&store, timings_of(false)).await;
+        assert!(all.contains("SEARCH c USING INDEX calls_by_time (started_at>? AND started_at<?)"), "{all}");
+        assert!(!all.contains("TEMP B-TREE"), "nothing is sorted: {all}");
+        let of_user = plan(&store, timings_of(true)).await;
+        assert!(of_user.contains("SEARCH c USING INDEX calls_by_user (user=?)"), "{of_user}");
+        assert!(!of_user.contains("TEMP B-TREE"), "nothing is sorted: {of_user}");
+        store.close().await;
+    }
+}
