@@ -54,6 +54,10 @@ pub struct HttpClient {
 impl HttpClient {
     /// A client that dials only what the guard allows.
     pub fn new(guard: Guard, settings: ClientSettings) -> Self {
+        Self::over(Connector::new(guard, settings.connect_timeout), settings)
+    }
+
+    pub(crate) fn over(connector: Connector, settings: ClientSettings) -> Self {
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_max_idle_per_host(settings.idle_per_host)
@@ -61,7 +65,7 @@ impl HttpClient {
             .http1_max_buf_size(MAX_HEAD_BYTES)
             // Only requests that hyper gives back unwritten, from a connection that had been idle.
             .retry_canceled_requests(true)
-            .build(Connector::new(guard, settings.connect_timeout));
+            .build(connector);
         Self { client: Arc::new(client) }
     }
 

@@ -44,6 +44,14 @@ struct Parts {
     time_limit: Duration,
 }
 
+/// Whom to believe, and where one host is, if not as the world says: for tests.
+#[cfg(feature = "testing")]
+pub(crate) struct Elsewhere {
+    pub(crate) host: String,
+    pub(crate) address: SocketAddr,
+    pub(crate) tls: rustls::ClientConfig,
+}
+
 impl Connector {
     pub(crate) fn new(guard: Guard, time_limit: Duration) -> Self {
         // Named here and not left to rustls: it panics as soon as another crate brings a second provider.
@@ -57,7 +65,17 @@ impl Connector {
             .expect("aws-lc-rs speaks TLS 1.2 and 1.3")
             .https_or_http()
             .enable_http1()
-            .wrap_connector(Dialer { guard, time_limit });
+            .wrap_connector(Dialer { guard, time_limit, elsewhere: None });
+        Self(Arc::new(Parts { tls, time_limit }))
+    }
+
+    #[cfg(feature = "testing")]
+    pub(crate) fn elsewhere(guard: Guard, time_limit: Duration, there: Elsewhere) -> Self {
+        let tls = HttpsConnectorBuilder::new()
+            .with_tls_config(there.tls)
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(Dialer { guard, time_limit, elsewhere: Some((there.host, there.address)) });
         Self(Arc::new(Parts { tls, time_limit }))
     }
 }
@@ -96,6 +114,8 @@ impl Service<Uri> for Connector {
 struct Dialer {
     guard: Guard,
     time_limit: Duration,
+    /// One host that is somewhere else; only tests say so.
+    elsewhere: Option<(String, SocketAddr)>,
 }
 
 impl Service<Uri> for Dialer {
@@ -108,10 +128,13 @@ impl Service<Uri> for Dialer {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let Self { guard, time_limit } = self.clone();
+        let Self { guard, time_limit, elsewhere } = self.clone();
         Box::pin(async move {
             let (host, port) = target(&uri)?;
-            let addresses = judged_addresses(host, port, &guard).await?;
+            let addresses = match elsewhere.filter(|(name, _)| name == host) {
+                Some((_, address)) => judge(host, std::iter::once(address), &guard)?,
+                None => judged_addresses(host, port, &guard).await?,
+            };
             dial(host, &addresses, time_limit).await
         })
     }

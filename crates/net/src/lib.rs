@@ -13,6 +13,7 @@
 //! | `events` | read the answer as server-sent events |
 //! | `error` | was the request refused, surely not sent, or perhaps sent? |
 //! | `sign` | prove to an app that a request is ours |
+//! | `testing` | a server on this machine in place of a host: only with that feature, only for tests |
 //!
 //! What is deliberately absent: redirects, proxies from the environment, retries after a request was written,
 //! a time limit for the whole request (the caller has a deadline), and HTTP/2.
@@ -29,6 +30,8 @@ mod range;
 mod response;
 mod sign;
 mod tcp;
+#[cfg(feature = "testing")]
+mod testing;
 
 pub use address::AddressKind;
 pub use client::{ClientSettings, HttpClient};
@@ -40,3 +43,5 @@ pub use outside_url::{MAX_URL_LENGTH, OutsideUrl, UrlRefused};
 pub use range::{IpRange, IpRangeError};
 pub use response::{Lines, Response};
 pub use sign::{MAX_SIGNATURES, SIGNATURE_HEADER, SignatureError, SigningKey, TIMESTAMP_HEADER, sign_all};
+#[cfg(feature = "testing")]
+pub use testing::StandIn;

@@ -18,6 +18,7 @@
 //! | sockets of apps and devices | [`session`], [`stream`] |
 //! | MCP, both eras; servers in the world | [`mcp`], [`upstream`] |
 //! | plugins: manifests, and what they ask for | [`plugin`] |
+//! | patterns of names | [`wildcard`] |
 //! | the forms before MCP | [`legacy`] |
 
 #![warn(missing_docs)]
@@ -43,6 +44,7 @@ pub mod stream;
 pub mod tool;
 pub mod trace;
 pub mod upstream;
+pub mod wildcard;
 
 pub use error::ErrorCode;
 pub use id::{AppSessionId, CallId, TokenId, UserId};

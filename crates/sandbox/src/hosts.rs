@@ -1,5 +1,9 @@
 //! Which hosts a plugin may call, as its manifest names them. Whether an address may be called at all is the guard's
 //! business, in `toolyard-net`.
+//!
+//! Wider than the pattern of a manifest (`toolyard_protocol::plugin::HostPattern`), which is a bare name that can be compared
+//! with others: here a pattern is matched against whole URLs, and may have a port or, for development, be plain http. Every
+//! pattern of a manifest is one of these.
 
 use std::fmt;
 use std::str::FromStr;

@@ -75,7 +75,7 @@ pub enum StartError {
     },
 }
 
-/// Time and chance, passed in so that a test can move them.
+/// Time, chance and the network, passed in so that a test can move them.
 pub struct World {
     /// The time of day.
     pub clock: Arc<dyn Clock>,
@@ -85,6 +85,8 @@ pub struct World {
     pub environment: Environment,
     /// The web console.
     pub console: ConsoleFiles,
+    /// What sends requests that leave, if not the server's own client, which follows the configuration.
+    pub http: Option<HttpClient>,
 }
 
 impl Default for World {
@@ -102,6 +104,7 @@ impl World {
             ids: Arc::new(SystemIds),
             environment: Arc::new(move |name| variables.get(name).cloned()),
             console: ConsoleFiles::built(),
+            http: None,
         }
     }
 }
@@ -162,7 +165,8 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
     }
     let signals: Arc<dyn Signals> = Arc::new(LocalSignals::default());
     let guard = parts::guard(&config, mode)?;
-    let http = HttpClient::new(guard.clone(), parts::client_settings(&config));
+    let own = || HttpClient::new(guard.clone(), parts::client_settings(&config));
+    let http = world.http.clone().unwrap_or_else(own);
     let limits = parts::call_limits(&config.calls);
     let (recorder, metrics) = telemetry::recorder();
     let around = speech::Around {

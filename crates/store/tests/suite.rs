@@ -26,6 +26,7 @@ suite!(
     installs_and_grants,
     keys_bind_one_call,
     keys_expire,
+    plugin_data_belongs_to_the_signer,
     plugin_data_is_bounded_and_goes_with_the_plugin,
     plugins_are_each_users_own,
     prompts_and_resources_are_part_of_a_version,

@@ -6,8 +6,10 @@ pub mod conformance;
 mod fake_app;
 pub mod model;
 pub mod store_suite;
+mod tls;
 pub mod upstream;
 
 pub use clock::FixedClock;
 pub use fake_app::{Act, AppSession, FakeApp, OnWebhook, Seen};
+pub use tls::TlsServer;
 pub use upstream::FakeUpstream;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use toolyard_protocol::{
     Problem,
-    plugin::{ContentHash, KeyId, Manifest, Permissions, Signature},
+    plugin::{ContentHash, KeyId, Manifest, Permissions, Signature, Signer},
 };
 
 use crate::{
@@ -81,6 +81,18 @@ pub struct Verdict {
     pub content_hash: ContentHash,
     /// For people: why.
     pub reason: String,
+}
+
+impl Verdict {
+    /// Who stands behind it: whose data it finds.
+    pub fn signer(&self) -> Signer {
+        match &self.status {
+            Status::Signed { by, .. } => Signer::Key(by.clone()),
+            Status::Unsigned | Status::Modified | Status::UnknownKey | Status::Revoked | Status::Expired => {
+                Signer::Nobody
+            }
+        }
+    }
 }
 
 /// What a look at signature and lists ended with.

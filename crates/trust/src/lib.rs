@@ -28,6 +28,7 @@ mod pem;
 mod pin;
 mod revocations;
 mod sign;
+mod steady;
 
 pub use allow::{AllowList, Allowed};
 pub use audit::{Code, Finding, Report, Severity, audit};
@@ -40,3 +41,4 @@ pub use list::{ListError, MAX_LIST_BYTES};
 pub use pin::Pin;
 pub use revocations::{MAX_REVOCATIONS, Revocations, RevokedKey, RevokedPlugin};
 pub use sign::{SignError, hash, sign, signed_bytes, tools_hash};
+pub use steady::steady;

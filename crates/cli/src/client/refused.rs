@@ -133,12 +133,12 @@ impl Refused {
         }
         if is(ApiErrorCode::Unauthorized) {
             return Some(
-                "make a token with `toolyard token user|developer|operator NAME`; pass it with --token or TOOLYARD_TOKEN",
+                "make a token with `toolyard token user|developer|curator|operator NAME`; pass it with --token or TOOLYARD_TOKEN",
             );
         }
         if is(ApiErrorCode::Forbidden) {
             return Some(
-                "use a token with the role that this needs: `toolyard token developer|operator NAME`",
+                "use a token with the role that this needs: `toolyard token developer|curator|operator NAME`",
             );
         }
         if is(ApiErrorCode::NotFound) {

@@ -1,7 +1,8 @@
 //! The pages of the guide: their commands are run as they stand there, in order, and what they show is what comes.
 //!
 //! A block `sh` is run. A block `text` after it is what it shows, in order: each line is found in one line of the output, with
-//! `…` for whatever stands there. Blocks `console` do not end by themselves or need a compiler; they are run in other tests.
+//! `…` for whatever stands there. A block `console` does not end by itself: a server runs until the page ends, at another
+//! address, which the commands after it are told. Those that need a compiler are run in other tests.
 
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use toolyard_testkit::model::{Answer, ScriptedModel};
 
 use crate::{
     chat::config,
-    fixture::{Ran, ended, toolyard},
+    fixture::{Ran, Running, ended, toolyard},
 };
 
 const FIRST_TOOL: &str = include_str!("../../../../docs/guide/first-client-tool.md");
@@ -20,7 +21,7 @@ const WRITE: &str = include_str!("../../../../docs/guide/write-a-plugin.md");
 const SIGN: &str = include_str!("../../../../docs/guide/sign-and-publish.md");
 
 /// The blocks of a page: language and text.
-fn blocks(page: &str) -> Vec<(&str, &str)> {
+pub(crate) fn blocks(page: &str) -> Vec<(&str, &str)> {
     let fenced = page.split("```").skip(1).step_by(2);
     fenced.map(|block| block.split_once('\n').expect("a language, then lines")).collect()
 }
@@ -33,17 +34,28 @@ fn folder(model: &ScriptedModel) -> TempDir {
 }
 
 /// Runs lines as a shell does that stops at the first one that fails.
-async fn shell(folder: &Path, lines: &str) -> Ran {
+pub(crate) async fn shell(folder: &Path, lines: &str, server: Option<&str>) -> Ran {
     let program = Path::new(env!("CARGO_BIN_EXE_toolyard"));
     let mut command = Command::new("/bin/sh");
     command.args(["-e", "-c", &format!("exec 2>&1\n{lines}")]).env_clear().current_dir(folder);
     command.env("PATH", format!("{}:/usr/bin:/bin", program.parent().unwrap().display()));
     command.kill_on_drop(true).stdin(std::process::Stdio::null());
+    if let Some(url) = server {
+        command.env("TOOLYARD_URL", url);
+    }
     ended(command).await
 }
 
+/// Runs the server of a block. The default address may be taken, so it gets another one.
+async fn started(folder: &Path, line: &str) -> (Running, String) {
+    let words: Vec<_> = line.trim_end().split(' ').skip(1).chain(["--listen", "127.0.0.1:0"]).collect();
+    let mut server = Running::start(toolyard(folder, &words));
+    let said = server.says("listening on ").await;
+    (server, said.trim_start_matches("listening on ").to_owned())
+}
+
 /// Whether the pieces of a line stand in another in order.
-fn fits(line: &str, shown: &str) -> bool {
+pub(crate) fn fits(line: &str, shown: &str) -> bool {
     let mut rest = line;
     shown.split('…').map(str::trim).all(|piece| match rest.find(piece) {
         Some(at) => {
@@ -57,10 +69,12 @@ fn fits(line: &str, shown: &str) -> bool {
 /// Runs a page.
 async fn follow(page: &str, folder: &Path) {
     let mut output = String::new();
+    let mut server = None;
     for (language, block) in blocks(page) {
         match language {
+            "console" => server = Some(started(folder, block).await),
             "sh" => {
-                let ran = shell(folder, block).await;
+                let ran = shell(folder, block, server.as_ref().map(|(_, url)| url.as_str())).await;
                 assert_eq!(ran.code, 0, "{block}\n{}", ran.out);
                 output = ran.out;
             }

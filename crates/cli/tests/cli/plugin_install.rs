@@ -5,7 +5,12 @@ use serde_json::{Value, json};
 use crate::fixture::{Yard, ended, serve, toolyard};
 
 /// A server with the key `curator.key` in its folder, and the plugin `time.json`, signed with it.
-async fn yard() -> Yard {
+pub(crate) async fn yard() -> Yard {
+    yard_with(&[]).await
+}
+
+/// The same with more settings.
+pub(crate) async fn yard_with(more: &[&str]) -> Yard {
     let folder = tempfile::tempdir().unwrap();
     let run = async |args: &[&str]| ended(toolyard(folder.path(), args)).await;
     run(&["keys", "new", "--out", "curator.key"]).await.good();
@@ -18,7 +23,7 @@ async fn yard() -> Yard {
     std::fs::write(folder.path().join("time.json"), plugin.to_string()).unwrap();
     run(&["plugin", "sign", "time.json", "--key", "curator.key"]).await.good();
     let flags = ["--set", "plugins.enabled=true", "--set", "plugins.curator_key_file=curator.key"];
-    let (server, url) = serve(folder.path(), "127.0.0.1:0", &flags).await;
+    let (server, url) = serve(folder.path(), "127.0.0.1:0", &[&flags, more].concat()).await;
     Yard { folder, server, url }
 }
 

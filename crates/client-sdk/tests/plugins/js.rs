@@ -277,6 +277,10 @@ async fn data_is_kept_for_a_plugin_and_whoever_signed_it() {
         let unsigned = other.to_string().into_bytes();
         let plugin = plugins::js(&unsigned, &allowing(&unsigned), &host).unwrap();
         assert_eq!(call(&using(plugin).await, "go", json!({})).await.unwrap(), 1);
+        // What nobody signed goes by its id: whoever writes it changes it all the time.
+        let changed = manifest(storage.clone(), &format!("{COUNT} // better")).to_string().into_bytes();
+        let plugin = plugins::js(&changed, &allowing(&changed), &host).unwrap();
+        assert_eq!(call(&using(plugin).await, "go", json!({})).await.unwrap(), 2);
     }
     // The folder outlives the host.
     let place = StoragePlace::Folder(folder.path().join("data"));

@@ -6,6 +6,7 @@ mod bridge;
 mod fetch;
 mod files;
 mod js;
+mod js_fetch;
 mod process;
 mod servers;
 mod sqlite;

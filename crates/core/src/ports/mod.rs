@@ -20,8 +20,8 @@ pub use ledger::{
 };
 pub use live::{Change, Listener, Presence, Ready, Runs, SessionView, Signals, StoredRun, Waker};
 pub use plugins::{
-    InstalledPlugin, InstalledPlugins, PluginData, PluginLists, Plugins, PublishedPlugin, PublishedPlugins,
-    Room, Switch, UserPlugin,
+    InstalledPlugin, InstalledPlugins, MAX_SHELVES, PluginData, PluginLists, Plugins, PublishedPlugin,
+    PublishedPlugins, Room, Shelf, Switch, UserPlugin,
 };
 pub(crate) use source::Sources;
 pub use source::{

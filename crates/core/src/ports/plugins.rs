@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use toolyard_protocol::{
     PackageName, UserId,
     app::AppDetails,
-    plugin::{ContentHash, Permissions, PluginId},
+    plugin::{ContentHash, Permissions, PluginId, Signer},
 };
 
 use super::StoreError;
@@ -102,25 +102,33 @@ pub struct Room {
     pub bytes: usize,
 }
 
+/// Where a plugin keeps what it keeps for a user. Whoever signed it belongs to the place: a plugin of somebody else under
+/// the same id has another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shelf {
+    /// Whose data.
+    pub user: UserId,
+    /// Kept by which plugin.
+    pub id: PluginId,
+    /// Signed by whom.
+    pub signer: Signer,
+}
+
+/// Most shelves of one plugin of one user: those of signers before stay, for whoever goes back to them.
+pub const MAX_SHELVES: usize = 4;
+
 /// What plugins keep for users: JSON by key. It hangs on the install and goes with it.
 #[async_trait]
 pub trait PluginData: Send + Sync {
     /// The value under a key.
-    async fn value(&self, user: &UserId, id: &PluginId, key: &str) -> Result<Option<String>, StoreError>;
+    async fn value(&self, shelf: &Shelf, key: &str) -> Result<Option<String>, StoreError>;
     /// Stores or replaces. False where the room would not do, or the user does not have the plugin; nothing is stored
-    /// then.
-    async fn set_value(
-        &self,
-        user: &UserId,
-        id: &PluginId,
-        key: &str,
-        value: &str,
-        room: Room,
-    ) -> Result<bool, StoreError>;
+    /// then. Where the plugin has more than [`MAX_SHELVES`], the one that nothing was put on for longest is cleared.
+    async fn set_value(&self, shelf: &Shelf, key: &str, value: &str, room: Room) -> Result<bool, StoreError>;
     /// Removes. False where there was nothing.
-    async fn remove_value(&self, user: &UserId, id: &PluginId, key: &str) -> Result<bool, StoreError>;
+    async fn remove_value(&self, shelf: &Shelf, key: &str) -> Result<bool, StoreError>;
     /// All keys in order.
-    async fn value_keys(&self, user: &UserId, id: &PluginId) -> Result<Vec<String>, StoreError>;
+    async fn value_keys(&self, shelf: &Shelf) -> Result<Vec<String>, StoreError>;
 }
 
 /// A plugin that a curator signed, as the catalogue has it.

@@ -25,7 +25,7 @@ pub use host::{HostPattern, InvalidHost, MAX_HOST_CHARS};
 pub use permissions::{MAX_HOSTS, Permissions, Storage};
 pub use read::ManifestError;
 pub use signature::Signature;
-pub use words::{ContentHash, InvalidWord, KeyId, MAX_ID_CHARS, PluginId};
+pub use words::{ContentHash, InvalidWord, KeyId, MAX_ID_CHARS, PluginId, Signer};
 
 /// The form of manifests that this program writes.
 pub const SCHEMA_VERSION: u32 = 1;

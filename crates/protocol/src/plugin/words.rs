@@ -140,6 +140,32 @@ impl ContentHash {
     }
 }
 
+/// Who stands behind a plugin. What it keeps is theirs: an id alone can be taken by anybody, so a plugin of somebody else
+/// under the same id does not find it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Signer {
+    /// Whoever has this key.
+    Key(KeyId),
+    /// Nobody signed it.
+    Nobody,
+}
+
+impl Signer {
+    /// As text. No id of a key looks like that of nobody.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Key(id) => id.as_str(),
+            Self::Nobody => "unsigned",
+        }
+    }
+}
+
+impl fmt::Display for Signer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

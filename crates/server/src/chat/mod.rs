@@ -37,6 +37,7 @@ use toolyard_protocol::{
 use self::{
     begin::{Asked, NotBegun},
     respond::Writer,
+    resume::TooManyReaders,
 };
 pub(crate) use self::{
     resume::Replays,
@@ -255,8 +256,11 @@ async fn again(State(state): State<AppState>, headers: HeaderMap, Path(id): Path
     // Clients ask before they have said anything, so who may chat may ask.
     let who = auth::acting_over_mcp(&state, &headers).await?;
     match state.replays.read(&who.user, &id) {
-        Some((protocol, pieces)) => Ok(respond::in_form(protocol, pieces)),
-        None => nothing(),
+        Ok(Some((protocol, pieces))) => Ok(respond::in_form(protocol, pieces)),
+        Ok(None) => nothing(),
+        Err(TooManyReaders) => {
+            Err(Failure::unavailable("too many read this answer already; close one of them"))
+        }
     }
 }
 

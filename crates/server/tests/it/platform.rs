@@ -73,6 +73,18 @@ impl Answer {
     }
 }
 
+/// What of the world outside a test brings itself.
+struct Outside {
+    console: ConsoleFiles,
+    http: Option<HttpClient>,
+}
+
+impl Default for Outside {
+    fn default() -> Self {
+        Self { console: ConsoleFiles::new(Vec::new()), http: None }
+    }
+}
+
 impl Platform {
     /// A platform in dev mode.
     pub(crate) async fn start() -> Self {
@@ -81,11 +93,20 @@ impl Platform {
 
     /// A platform with other settings.
     pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Self {
-        Self::with_console(ConsoleFiles::new(Vec::new()), change).await
+        Self::with_outside(Outside::default(), change).await
     }
 
     /// A platform with other settings and these files of a console. Others have none, built or not.
     pub(crate) async fn with_console(files: ConsoleFiles, change: impl FnOnce(&mut Config)) -> Self {
+        Self::with_outside(Outside { console: files, ..Outside::default() }, change).await
+    }
+
+    /// A platform whose own requests go by another client.
+    pub(crate) async fn with_http(change: impl FnOnce(&mut Config), http: Option<HttpClient>) -> Self {
+        Self::with_outside(Outside { http, ..Outside::default() }, change).await
+    }
+
+    async fn with_outside(outside: Outside, change: impl FnOnce(&mut Config)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut config = Config::default();
         config.server.listen = ([127, 0, 0, 1], 0).into();
@@ -96,7 +117,7 @@ impl Platform {
         config.builtin.enabled = false;
         config.model_search.local_servers = false;
         change(&mut config);
-        Self::run_with(config, Some(folder), Arc::default(), files).await
+        Self::run_with(config, Some(folder), Arc::default(), outside).await
     }
 
     pub(crate) async fn run(
@@ -104,18 +125,18 @@ impl Platform {
         folder: Option<tempfile::TempDir>,
         clock: Arc<FixedClock>,
     ) -> Self {
-        Self::run_with(config, folder, clock, ConsoleFiles::new(Vec::new())).await
+        Self::run_with(config, folder, clock, Outside::default()).await
     }
 
     async fn run_with(
         config: Config,
         folder: Option<tempfile::TempDir>,
         clock: Arc<FixedClock>,
-        console: ConsoleFiles,
+        Outside { console, http }: Outside,
     ) -> Self {
         let environment = ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let world =
-            World { clock: clock.clone(), ids: Arc::new(SystemIds), console, ..World::of(&environment) };
+        let (clock_of_all, ids) = (clock.clone(), Arc::new(SystemIds));
+        let world = World { clock: clock_of_all, ids, console, http, ..World::of(&environment) };
         let server = Server::start(config.clone(), world).await.unwrap();
         let (state, address, stop) = (server.state.clone(), server.address, CancellationToken::new());
         #[expect(clippy::disallowed_methods, reason = "the test waits for it in `stop`")]

@@ -1,4 +1,7 @@
-//! A stored plugin, read and judged anew: at each load, not only when it was installed.
+//! A stored plugin as it is judged now: at each load, not only when it was installed. Where nothing changed since, the
+//! verdict is the one before.
+
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, value::RawValue};
@@ -22,7 +25,7 @@ pub struct Loaded {
     /// As it is stored.
     pub row: InstalledPlugin,
     /// What it says, if it can be read.
-    pub manifest: Option<Manifest>,
+    pub manifest: Option<Arc<Manifest>>,
     /// What it is, if it can be judged.
     pub verdict: Option<Verdict>,
     /// What it may do: what the signature stands for, what the manifest asks for and what the user agreed to, whatever
@@ -40,23 +43,19 @@ pub(super) fn id_of(package: &PackageName) -> Option<PluginId> {
 pub(super) fn load(row: InstalledPlugin, trust: &Trust, now: Timestamp) -> Loaded {
     let mut loaded =
         Loaded { row, manifest: None, verdict: None, permissions: Permissions::default(), hidden: None };
-    let read = Manifest::read(loaded.row.manifest.as_bytes());
-    let judged = read.map_err(|error| error.to_string()).and_then(|manifest| {
-        let verdict = trust.judge(&manifest, Some(&loaded.row.hash), now);
-        verdict.map(|verdict| (manifest, verdict)).map_err(|problem| problem.to_string())
-    });
-    match judged {
+    match trust.judge_text(&loaded.row.manifest, Some(&loaded.row.hash), now) {
         Err(why) => loaded.hidden = Some(format!("modified: {why}")),
         // The id is what the row hangs on, and the older form's signature does not cover it.
-        Ok((manifest, _)) if manifest.id != loaded.row.id => {
+        Ok(judged) if judged.manifest.id != loaded.row.id => {
             loaded.hidden = Some("modified: it has the id of another plugin".to_owned());
         }
-        Ok((manifest, verdict)) => {
+        Ok(judged) => {
+            let verdict = judged.verdict.clone();
             loaded.hidden = refusal(&verdict).or_else(|| switched_off(&loaded.row.switch));
             if verdict.runs {
                 loaded.permissions = verdict.permissions.within(&loaded.row.granted);
             }
-            (loaded.manifest, loaded.verdict) = (Some(manifest), Some(verdict));
+            (loaded.manifest, loaded.verdict) = (Some(judged.manifest.clone()), Some(verdict));
         }
     }
     loaded

@@ -41,7 +41,7 @@ use toolyard_sandbox::{Host, Limits, Sandbox};
 use self::stuck::Stuck;
 pub use self::{
     load::Loaded,
-    trust::{InForce, Trust, TrustError, TrustSetup},
+    trust::{InForce, Judged, Trust, TrustError, TrustSetup},
 };
 
 /// Bounds of plugins.
@@ -147,7 +147,7 @@ impl PluginSource {
         self.stuck.has(user, hash)
     }
 
-    /// A stored plugin as it is now: read and judged anew.
+    /// A stored plugin as it is now.
     pub fn load(&self, user: &UserId, row: InstalledPlugin) -> Loaded {
         let stuck = self.stuck.has(user, &row.hash);
         let loaded = load::load(row, &self.trust, self.clock.now());

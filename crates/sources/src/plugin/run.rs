@@ -2,12 +2,17 @@
 
 use std::sync::Arc;
 
-use toolyard_core::{CallContext, Reply, Tool, ToolError, ports::Room, schema::ValidArguments};
+use toolyard_core::{
+    CallContext, Reply, Tool, ToolError,
+    ports::{Room, Shelf},
+    schema::ValidArguments,
+};
 use toolyard_protocol::{
     ErrorCode,
-    plugin::{Permissions as Granted, Storage as AskedRoom},
+    plugin::{Signer, Storage as AskedRoom},
 };
 use toolyard_sandbox::{Job, LogLine, Permissions, SandboxError};
+use toolyard_trust::Verdict;
 
 use super::{
     Loaded, PluginSource, outcome,
@@ -23,8 +28,9 @@ impl PluginSource {
         arguments: &ValidArguments,
         loaded: Loaded,
     ) -> Result<Reply, ToolError> {
-        let gauge = self.running.entry(cx.user.clone()).or_default().clone();
-        let _place = gauge.enter(self.settings.runs_per_user).ok_or_else(|| {
+        // While the entry is held, so that nobody tidies it away before it counts.
+        let place = self.running.entry(cx.user.clone()).or_default().enter(self.settings.runs_per_user);
+        let _place = place.ok_or_else(|| {
             let text = format!("Too many plugins of this user are running, so {} did not run.", tool.name);
             ToolError::new(ErrorCode::Overloaded, text)
         })?;
@@ -39,7 +45,7 @@ impl PluginSource {
             source: code,
             name: tool.name.as_str().to_owned(),
             args: arguments.raw().to_owned(),
-            permissions: self.permitted(&whose, &loaded.permissions)?,
+            permissions: self.permitted(&whose, &loaded)?,
         };
         let mut log = |line: &LogLine| {
             tracing::debug!(user = %whose.user, tool = %tool.name, level = ?line.level, "{}", line.text);
@@ -59,7 +65,9 @@ impl PluginSource {
     }
 
     /// What was granted, as the sandbox takes it.
-    fn permitted(&self, whose: &Whose, granted: &Granted) -> Result<Permissions, ToolError> {
+    fn permitted(&self, whose: &Whose, loaded: &Loaded) -> Result<Permissions, ToolError> {
+        let granted = &loaded.permissions;
+        let signer = loaded.verdict.as_ref().map_or(Signer::Nobody, Verdict::signer);
         let mut hosts = Vec::new();
         for host in &granted.network {
             let host = host.as_str().parse().map_err(|error| {
@@ -71,8 +79,7 @@ impl PluginSource {
         let storage = room(granted.storage, self.settings.room).map(|room| {
             Arc::new(UserStorage {
                 data: self.data.clone(),
-                user: whose.user.clone(),
-                id: whose.id.clone(),
+                shelf: Shelf { user: whose.user.clone(), id: whose.id.clone(), signer },
                 room,
             }) as _
         });

@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use toolyard_core::ports::{PluginData, Room, StoreError};
-use toolyard_protocol::{UserId, plugin::PluginId};
+use toolyard_core::ports::{PluginData, Room, Shelf, StoreError};
 use toolyard_sandbox::{Storage, StorageError};
 
-/// The storage of one plugin for one user. It cannot name another.
+/// The storage of one plugin for one user, as long as the same key signs it. It cannot name another.
 pub(super) struct UserStorage {
     pub(super) data: Arc<dyn PluginData>,
-    pub(super) user: UserId,
-    pub(super) id: PluginId,
+    pub(super) shelf: Shelf,
     pub(super) room: Room,
 }
 
@@ -23,11 +21,11 @@ fn unavailable(error: StoreError) -> StorageError {
 #[async_trait]
 impl Storage for UserStorage {
     async fn get(&self, key: &str) -> Result<Option<String>, StorageError> {
-        self.data.value(&self.user, &self.id, key).await.map_err(unavailable)
+        self.data.value(&self.shelf, key).await.map_err(unavailable)
     }
 
     async fn set(&self, key: &str, value: &str) -> Result<(), StorageError> {
-        let set = self.data.set_value(&self.user, &self.id, key, value, self.room).await;
+        let set = self.data.set_value(&self.shelf, key, value, self.room).await;
         if set.map_err(unavailable)? {
             Ok(())
         } else {
@@ -36,10 +34,10 @@ impl Storage for UserStorage {
     }
 
     async fn delete(&self, key: &str) -> Result<bool, StorageError> {
-        self.data.remove_value(&self.user, &self.id, key).await.map_err(unavailable)
+        self.data.remove_value(&self.shelf, key).await.map_err(unavailable)
     }
 
     async fn keys(&self) -> Result<Vec<String>, StorageError> {
-        self.data.value_keys(&self.user, &self.id).await.map_err(unavailable)
+        self.data.value_keys(&self.shelf).await.map_err(unavailable)
     }
 }

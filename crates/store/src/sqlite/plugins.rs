@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 use sqlx::FromRow;
-use toolyard_core::ports::{InstalledPlugin, InstalledPlugins, PluginData, Room, StoreError, Switch};
+use toolyard_core::ports::{
+    InstalledPlugin, InstalledPlugins, MAX_SHELVES, PluginData, Room, Shelf, StoreError, Switch,
+};
 use toolyard_protocol::{
     UserId,
     plugin::{ContentHash, PluginId},
@@ -142,53 +144,98 @@ impl InstalledPlugins for SqliteStore {
     }
 }
 
+/// The rows of a shelf, with three things to bind: see [`on`].
+macro_rules! on_shelf {
+    ($before:literal, $after:literal) => {
+        concat!($before, " FROM plugin_data WHERE user = ? AND id = ? AND signer = ?", $after)
+    };
+}
+
+/// What names a shelf, in the order of the columns.
+fn on(shelf: &Shelf) -> [&str; 3] {
+    [shelf.user.as_str(), shelf.id.as_str(), shelf.signer.as_str()]
+}
+
 #[async_trait]
 impl PluginData for SqliteStore {
-    async fn value(&self, user: &UserId, id: &PluginId, key: &str) -> Result<Option<String>, StoreError> {
-        let sql = "SELECT value FROM plugin_data WHERE user = ? AND id = ? AND key = ?";
-        let query = sqlx::query_scalar(sql).bind(user.as_str()).bind(id.as_str()).bind(key);
+    async fn value(&self, shelf: &Shelf, key: &str) -> Result<Option<String>, StoreError> {
+        let [user, id, signer] = on(shelf);
+        let sql = on_shelf!("SELECT value", " AND key = ?");
+        let query = sqlx::query_scalar(sql).bind(user).bind(id).bind(signer).bind(key);
         query.fetch_optional(&self.read).await.map_err(failed)
     }
 
-    async fn set_value(
-        &self,
-        user: &UserId,
-        id: &PluginId,
-        key: &str,
-        value: &str,
-        room: Room,
-    ) -> Result<bool, StoreError> {
+    async fn set_value(&self, shelf: &Shelf, key: &str, value: &str, room: Room) -> Result<bool, StoreError> {
+        let [user, id, signer] = on(shelf);
         let mut tx = self.begin().await?;
         let there = sqlx::query("SELECT 1 FROM plugins WHERE user = ? AND id = ?");
-        let there = there.bind(user.as_str()).bind(id.as_str()).fetch_optional(&mut *tx).await;
+        let there = there.bind(user).bind(id).fetch_optional(&mut *tx).await;
         if there.map_err(failed)?.is_none() {
             // Removed while it ran: what it keeps would stay for ever.
             return Ok(false);
         }
-        let sql = "INSERT INTO plugin_data (user, id, key, value) VALUES (?, ?, ?, ?)
-             ON CONFLICT (user, id, key) DO UPDATE SET value = excluded.value";
-        let query = sqlx::query(sql).bind(user.as_str()).bind(id.as_str()).bind(key).bind(value);
+        // A row that is replaced gets a new number: the highest one of a shelf says when something was put on it.
+        let sql = "INSERT OR REPLACE INTO plugin_data (user, id, signer, key, value) VALUES (?, ?, ?, ?, ?)";
+        let query = sqlx::query(sql).bind(user).bind(id).bind(signer).bind(key).bind(value);
         query.execute(&mut *tx).await.map_err(failed)?;
-        let sql = "SELECT COUNT(*), COALESCE(SUM(OCTET_LENGTH(key) + OCTET_LENGTH(value)), 0)
-             FROM plugin_data WHERE user = ? AND id = ?";
-        let total = sqlx::query_as::<_, (i64, i64)>(sql).bind(user.as_str()).bind(id.as_str());
+        let sql = on_shelf!("SELECT COUNT(*), COALESCE(SUM(OCTET_LENGTH(key) + OCTET_LENGTH(value)), 0)", "");
+        let total = sqlx::query_as::<_, (i64, i64)>(sql).bind(user).bind(id).bind(signer);
         let (keys, bytes) = total.fetch_one(&mut *tx).await.map_err(failed)?;
         if keys > signed(room.keys as u64) || bytes > signed(room.bytes as u64) {
             return Ok(false);
         }
+        let sql = "DELETE FROM plugin_data WHERE user = ?1 AND id = ?2 AND signer NOT IN
+             (SELECT signer FROM plugin_data WHERE user = ?1 AND id = ?2
+              GROUP BY signer ORDER BY MAX(number) DESC LIMIT ?3)";
+        let clear = sqlx::query(sql).bind(user).bind(id).bind(signed(MAX_SHELVES as u64));
+        clear.execute(&mut *tx).await.map_err(failed)?;
         tx.commit().await.map_err(failed)?;
         Ok(true)
     }
 
-    async fn remove_value(&self, user: &UserId, id: &PluginId, key: &str) -> Result<bool, StoreError> {
-        let sql = "DELETE FROM plugin_data WHERE user = ? AND id = ? AND key = ?";
-        let query = sqlx::query(sql).bind(user.as_str()).bind(id.as_str()).bind(key);
+    async fn remove_value(&self, shelf: &Shelf, key: &str) -> Result<bool, StoreError> {
+        let [user, id, signer] = on(shelf);
+        let sql = on_shelf!("DELETE", " AND key = ?");
+        let query = sqlx::query(sql).bind(user).bind(id).bind(signer).bind(key);
         Ok(query.execute(&self.write).await.map_err(failed)?.rows_affected() > 0)
     }
 
-    async fn value_keys(&self, user: &UserId, id: &PluginId) -> Result<Vec<String>, StoreError> {
-        let sql = "SELECT key FROM plugin_data WHERE user = ? AND id = ? ORDER BY key LIMIT ?";
-        let query = sqlx::query_scalar(sql).bind(user.as_str()).bind(id.as_str()).bind(MAX_KEYS);
+    async fn value_keys(&self, shelf: &Shelf) -> Result<Vec<String>, StoreError> {
+        let [user, id, signer] = on(shelf);
+        let sql = on_shelf!("SELECT key", " ORDER BY key LIMIT ?");
+        let query = sqlx::query_scalar(sql).bind(user).bind(id).bind(signer).bind(MAX_KEYS);
         query.fetch_all(&self.read).await.map_err(failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::{Connection as _, SqliteConnection};
+
+    /// What was kept before the signer belonged to it is of whoever signed what the user has.
+    #[tokio::test]
+    async fn what_was_kept_before_finds_its_signer() {
+        let mut db = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+        let run = async |db: &mut SqliteConnection, sql: &'static str| {
+            sqlx::raw_sql(sql).execute(db).await.unwrap();
+        };
+        run(&mut db, include_str!("../../migrations/0004_plugins.sql")).await;
+        let rows = r#"
+            INSERT INTO plugins VALUES
+                ('ada', 'a', '1', '{"alg":"Ed25519","keyId":"00112233445566ff"}', '', '', '{}', 1, NULL, 0),
+                ('ada', 'b', '1', '{"id":"b"}', '', '', '{}', 1, NULL, 0),
+                ('ada', 'c', '1', 'damaged', '', '', '{}', 1, NULL, 0);
+            INSERT INTO plugin_data VALUES ('ada', 'a', 'k', '1'), ('ada', 'b', 'k', '2'), ('ada', 'c', 'k', '3');
+            "#;
+        run(&mut db, rows).await;
+        run(&mut db, include_str!("../../migrations/0006_plugin_data_signer.sql")).await;
+        let sql = "SELECT id, signer, value FROM plugin_data ORDER BY id";
+        let found = sqlx::query_as::<_, (String, String, String)>(sql).fetch_all(&mut db).await.unwrap();
+        let expected = [("a", "00112233445566ff", "1"), ("b", "unsigned", "2"), ("c", "unsigned", "3")];
+        let expected = expected.map(|(id, signer, value)| (id.into(), signer.into(), value.into()));
+        assert_eq!(found, expected);
+        run(&mut db, "PRAGMA foreign_keys = ON; DELETE FROM plugins WHERE id = 'a';").await;
+        let left = sqlx::query_scalar::<_, i64>("SELECT COUNT(*) FROM plugin_data").fetch_one(&mut db).await;
+        assert_eq!(left.unwrap(), 2, "it still goes with the plugin");
     }
 }

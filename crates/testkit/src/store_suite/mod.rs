@@ -16,8 +16,8 @@ pub use apps::{
 pub use keys::{keys_bind_one_call, keys_expire};
 pub use ledger::{calls_are_recorded_and_found, queue_some_calls, usage_is_counted};
 pub use plugins::{
-    plugin_data_is_bounded_and_goes_with_the_plugin, plugins_are_each_users_own,
-    the_catalogue_of_plugins_keeps_versions,
+    plugin_data_belongs_to_the_signer, plugin_data_is_bounded_and_goes_with_the_plugin,
+    plugins_are_each_users_own, the_catalogue_of_plugins_keeps_versions,
 };
 pub use tokens::tokens_are_listed_and_called_back;
 pub use upstreams::upstreams_are_packages_and_keep_their_last_offer;

@@ -1,9 +1,9 @@
 //! Plugins of users, what they keep, and the catalogue.
 
-use toolyard_core::ports::{InstalledPlugin, PublishedPlugin, Room, Switch};
+use toolyard_core::ports::{InstalledPlugin, MAX_SHELVES, PublishedPlugin, Room, Shelf, Switch};
 use toolyard_protocol::{
     UserId,
-    plugin::{ContentHash, Permissions, PluginId},
+    plugin::{ContentHash, Permissions, PluginId, Signer},
 };
 
 use super::{Store, at};
@@ -59,35 +59,70 @@ pub async fn plugins_are_each_users_own(store: &impl Store) {
     assert!(store.tools_off(&ada).await.unwrap().is_empty(), "goes with the plugin");
 }
 
-/// Bounded, apart for each user and plugin, gone with the plugin.
+fn shelf(user: &UserId, name: &str) -> Shelf {
+    Shelf { user: user.clone(), id: id(name), signer: signer(1) }
+}
+
+fn signer(number: u8) -> Signer {
+    Signer::Key(format!("{number:016x}").parse().unwrap())
+}
+
+/// Bounded, apart for each user, plugin and signer, gone with the plugin.
 pub async fn plugin_data_is_bounded_and_goes_with_the_plugin(store: &impl Store) {
     let (ada, bob): (UserId, UserId) = ("ada".parse().unwrap(), "bob".parse().unwrap());
-    let (one, two) = (id("one"), id("two"));
+    let (one, two, bobs) = (shelf(&ada, "one"), shelf(&ada, "two"), shelf(&bob, "one"));
     let room = Room { keys: 2, bytes: 10 };
-    assert!(!store.set_value(&ada, &one, "k", "1", room).await.unwrap(), "she does not have it");
+    assert!(!store.set_value(&one, "k", "1", room).await.unwrap(), "she does not have it");
     for (user, name) in [(&ada, "one"), (&ada, "two"), (&bob, "one")] {
         store.put_plugin(user, &plugin(name, 1), 9).await.unwrap();
     }
-    assert!(store.set_value(&ada, &one, "k", "\"é\"", room).await.unwrap());
-    assert_eq!(store.value(&ada, &one, "k").await.unwrap().as_deref(), Some("\"é\""));
-    assert_eq!(store.value(&ada, &two, "k").await.unwrap(), None);
-    assert_eq!(store.value(&bob, &one, "k").await.unwrap(), None);
-    assert!(store.set_value(&ada, &one, "k", "123456789", room).await.unwrap(), "as much as fits");
-    assert!(!store.set_value(&ada, &one, "k", "1234567890", room).await.unwrap());
-    assert!(!store.set_value(&ada, &one, "l", "1", room).await.unwrap());
-    assert_eq!(store.value(&ada, &one, "k").await.unwrap().as_deref(), Some("123456789"));
-    assert!(store.set_value(&ada, &one, "k", "1", room).await.unwrap());
-    assert!(store.set_value(&ada, &one, "a", "1", room).await.unwrap());
-    assert!(!store.set_value(&ada, &one, "z", "1", room).await.unwrap(), "two keys");
-    assert_eq!(store.value_keys(&ada, &one).await.unwrap(), ["a", "k"]);
-    assert!(store.remove_value(&ada, &one, "a").await.unwrap());
-    assert!(!store.remove_value(&ada, &one, "a").await.unwrap());
-    assert!(!store.remove_value(&bob, &one, "k").await.unwrap());
+    assert!(store.set_value(&one, "k", "\"é\"", room).await.unwrap());
+    assert_eq!(store.value(&one, "k").await.unwrap().as_deref(), Some("\"é\""));
+    assert_eq!(store.value(&two, "k").await.unwrap(), None);
+    assert_eq!(store.value(&bobs, "k").await.unwrap(), None);
+    assert!(store.set_value(&one, "k", "123456789", room).await.unwrap(), "as much as fits");
+    assert!(!store.set_value(&one, "k", "1234567890", room).await.unwrap());
+    assert!(!store.set_value(&one, "l", "1", room).await.unwrap());
+    assert_eq!(store.value(&one, "k").await.unwrap().as_deref(), Some("123456789"));
+    assert!(store.set_value(&one, "k", "1", room).await.unwrap());
+    assert!(store.set_value(&one, "a", "1", room).await.unwrap());
+    assert!(!store.set_value(&one, "z", "1", room).await.unwrap(), "two keys");
+    assert_eq!(store.value_keys(&one).await.unwrap(), ["a", "k"]);
+    assert!(store.remove_value(&one, "a").await.unwrap());
+    assert!(!store.remove_value(&one, "a").await.unwrap());
+    assert!(!store.remove_value(&bobs, "k").await.unwrap());
     store.put_plugin(&ada, &plugin("one", 2), 9).await.unwrap();
-    assert_eq!(store.value_keys(&ada, &one).await.unwrap(), ["k"], "an update keeps it");
-    store.remove_plugin(&ada, &one).await.unwrap();
+    assert_eq!(store.value_keys(&one).await.unwrap(), ["k"], "an update keeps it");
+    store.remove_plugin(&ada, &one.id).await.unwrap();
     store.put_plugin(&ada, &plugin("one", 2), 9).await.unwrap();
-    assert!(store.value_keys(&ada, &one).await.unwrap().is_empty());
+    assert!(store.value_keys(&one).await.unwrap().is_empty());
+}
+
+/// A plugin of the same id that somebody else signed, or nobody, has a shelf of its own; so many of them stay.
+pub async fn plugin_data_belongs_to_the_signer(store: &impl Store) {
+    let ada: UserId = "ada".parse().unwrap();
+    store.put_plugin(&ada, &plugin("one", 1), 9).await.unwrap();
+    let of = |signer| Shelf { signer, ..shelf(&ada, "one") };
+    let (first, nobodys) = (of(signer(1)), of(Signer::Nobody));
+    let room = Room { keys: 1, bytes: 10 };
+    assert!(store.set_value(&first, "k", "1", room).await.unwrap());
+    assert_eq!(store.value(&nobodys, "k").await.unwrap(), None);
+    assert!(store.value_keys(&of(signer(2))).await.unwrap().is_empty());
+    assert!(!store.remove_value(&nobodys, "k").await.unwrap());
+    assert!(store.set_value(&nobodys, "k", "0", room).await.unwrap(), "each has its room");
+    assert_eq!(store.value(&first, "k").await.unwrap().as_deref(), Some("1"));
+    for number in 2..=u8::try_from(MAX_SHELVES).unwrap() {
+        // What is put on it again is new.
+        assert!(store.set_value(&first, "k", "1", room).await.unwrap());
+        assert!(store.set_value(&of(signer(number)), "k", "2", room).await.unwrap());
+    }
+    assert_eq!(store.value(&nobodys, "k").await.unwrap(), None, "the one that was left alone longest");
+    assert_eq!(store.value(&first, "k").await.unwrap().as_deref(), Some("1"));
+    store.remove_plugin(&ada, &first.id).await.unwrap();
+    store.put_plugin(&ada, &plugin("one", 1), 9).await.unwrap();
+    for number in 1..=4 {
+        assert_eq!(store.value(&of(signer(number)), "k").await.unwrap(), None, "all go with the plugin");
+    }
 }
 
 fn published(name: &str, version: &str, number: u8) -> PublishedPlugin {

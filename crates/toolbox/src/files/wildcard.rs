@@ -1,4 +1,8 @@
 //! Patterns of file names: `*` is anything, `?` one character. No other character means more than itself.
+//!
+//! Not the patterns of tool names in `toolyard_protocol::wildcard`: people search files without minding upper and lower
+//! case, and by characters, where a filter of tools has to mean exactly what it says. The toolbox does not know the
+//! protocol either.
 
 /// Whether a name fits a pattern; upper and lower case are the same.
 ///

@@ -7,4 +7,5 @@ mod fixture;
 mod judge;
 mod lists;
 mod properties;
+mod steady;
 mod vectors;

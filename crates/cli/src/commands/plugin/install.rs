@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use toolyard_protocol::plugin::{Permissions, PluginId};
 
-use super::{installed::Installed, manifest, words};
+use super::{in_catalogue, installed::Installed, manifest, words};
 use crate::{cli::Context, client::Client, commands::Verdict, error::CliError, input, output::Show, text};
 
 /// How long the server may take.
@@ -122,7 +122,8 @@ impl Show for Done {
 
 fn what(plugin: &str) -> Result<What, CliError> {
     let path = Path::new(plugin);
-    if path.exists() {
+    // A folder of that name is what the plugin was packed from.
+    if path.is_file() {
         let manifest = manifest(path)?;
         let raw = RawValue::from_string(manifest.raw().trim().to_owned());
         return raw.map(|manifest| What::File { manifest }).map_err(|error| super::bad_file(path, error));
@@ -151,7 +152,7 @@ async fn ask(client: &Client, wanted: &Wanted) -> Result<Result<Installed, Needs
     }
     match serde_json::from_slice::<Needs>(&body) {
         Ok(needs) if status == StatusCode::CONFLICT => Ok(Err(needs)),
-        _ => Err(client.refused(status, &body)),
+        _ => Err(in_catalogue(client.refused(status, &body))),
     }
 }
 

@@ -1,11 +1,14 @@
-//! `toolyard plugin`: write, pack, sign and look at plugins, without a server; and install them on one. None of it runs
-//! their code here.
+//! `toolyard plugin`: write, pack, sign and look at plugins, without a server; and publish, find and install them on one.
+//! None of it runs their code here.
 
 mod inspect;
 mod install;
 mod installed;
 mod new;
 mod pack;
+mod publish;
+mod revoke;
+mod search;
 mod sign;
 mod verify;
 mod words;
@@ -32,7 +35,9 @@ Examples:
   toolyard plugin sign hello.json --key ada.key
   toolyard plugin verify hello.json --key ada.key.pub
   toolyard plugin inspect hello.json
-  toolyard plugin install hello.json --user ada@example.com";
+  toolyard plugin publish hello.json
+  toolyard plugin search greeting
+  toolyard plugin install hello --user ada@example.com";
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = HELP)]
@@ -50,6 +55,12 @@ pub(crate) enum PluginCommand {
         after_help = "Examples:\n  toolyard plugin inspect hello.json\n  toolyard plugin inspect hello.json --json"
     )]
     Inspect(FileArg),
+    /// Have the server sign a plugin and add it to its catalogue; ends with 1 unless it did
+    Publish(publish::PublishArgs),
+    /// Call a plugin back: it runs no more, anywhere
+    Revoke(revoke::RevokeArgs),
+    /// Look for plugins in the server's catalogue
+    Search(search::SearchArgs),
     /// Install a plugin on the server for a user, or another version of it
     Install(install::InstallArgs),
     /// Remove a plugin of a user, with all that it keeps
@@ -72,9 +83,22 @@ pub(crate) async fn run(cx: &Context, command: PluginCommand) -> Result<Verdict,
         PluginCommand::Sign(args) => sign::run(cx, &args),
         PluginCommand::Verify(args) => verify::run(cx, &args),
         PluginCommand::Inspect(args) => inspect::run(cx, &args),
+        PluginCommand::Publish(args) => publish::run(cx, args).await,
+        PluginCommand::Revoke(args) => revoke::run(cx, args).await,
+        PluginCommand::Search(args) => search::run(cx, args).await,
         PluginCommand::Install(args) => install::run(cx, args).await,
         PluginCommand::Uninstall(args) => installed::uninstall(cx, args).await,
         PluginCommand::Ls => installed::list(cx).await,
+    }
+}
+
+/// What is not there may be in the catalogue under another name.
+fn in_catalogue(error: CliError) -> CliError {
+    match error {
+        CliError::Refused(refused) => {
+            refused.listed_by("`toolyard plugin search` lists the plugins of the catalogue").into()
+        }
+        error => error,
     }
 }
 

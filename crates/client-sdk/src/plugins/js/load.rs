@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use toolyard_protocol::plugin::{ContentHash, Manifest, Permissions, Storage};
 use toolyard_sandbox::{HostPattern, Permissions as Granted, Quota};
-use toolyard_trust::{AllowList, Code, Ground, KeyList, Revocations, Status, Verdict, audit, judge};
+use toolyard_trust::{AllowList, Code, Ground, KeyList, Revocations, Verdict, audit, judge};
 
 use super::{
     call::{self, Shared},
@@ -13,9 +13,6 @@ use super::{
     host::JsHost,
 };
 use crate::plugin::Plugin;
-
-/// What storage that nobody vouches for is kept under. No id of a key looks like it.
-const UNSIGNED: &str = "unsigned";
 
 /// Whom to believe, and when.
 #[derive(Debug, Clone)]
@@ -150,15 +147,8 @@ impl JsPlugin {
         })
     }
 
-    /// Where its data is kept. An id alone can be taken by anybody, so whoever signed it belongs to the name: a plugin of
-    /// somebody else does not find the data.
+    /// Where its data is kept: [`Signer`](toolyard_protocol::plugin::Signer) says why whoever signed it belongs to the name.
     fn shelf(&self) -> String {
-        let by = match &self.verdict.status {
-            Status::Signed { by, .. } => by.as_str(),
-            Status::Unsigned | Status::Modified | Status::UnknownKey | Status::Revoked | Status::Expired => {
-                UNSIGNED
-            }
-        };
-        format!("{}.{by}", self.manifest.id)
+        format!("{}.{}", self.manifest.id, self.verdict.signer())
     }
 }

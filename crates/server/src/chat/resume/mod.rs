@@ -30,8 +30,14 @@ const ALONE: Duration = Duration::from_secs(30);
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 /// Answers of one user at once.
 const MAX_OF_USER: usize = 8;
+/// Readers of one answer at once.
+const MAX_READERS: usize = 8;
 /// Longest id of a chat.
 pub(super) const MAX_ID: usize = 200;
+
+/// There are as many readers of that answer as there may be.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TooManyReaders;
 
 type Key = (UserId, String);
 type Answers = HashMap<Key, Arc<Replay>>;
@@ -153,9 +159,11 @@ impl Replays {
         &self,
         user: &UserId,
         id: &str,
-    ) -> Option<(ChatProtocol, impl Stream<Item = Bytes> + Send + use<>)> {
-        let replay = self.0.answers().get(&(user.clone(), id.to_owned())).cloned()?;
-        Some((replay.protocol, replay.read()?))
+    ) -> Result<Option<(ChatProtocol, impl Stream<Item = Bytes> + Send + use<>)>, TooManyReaders> {
+        let Some(replay) = self.0.answers().get(&(user.clone(), id.to_owned())).cloned() else {
+            return Ok(None);
+        };
+        Ok(replay.read()?.map(|pieces| (replay.protocol, pieces)))
     }
 
     /// Ends an answer, and forgets it. False where there is none.

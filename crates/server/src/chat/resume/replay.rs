@@ -20,8 +20,11 @@ use super::{
         begin::Begun,
         respond::{HEARTBEAT, Writer, broken},
     },
-    ALONE, MAX_BYTES, Shelf,
+    ALONE, MAX_BYTES, MAX_READERS, Shelf, TooManyReaders,
 };
+
+/// What a reader takes at once, unless one piece is larger: it is a copy, which nobody counts.
+const MAX_TAKEN: usize = 64 * 1024;
 
 /// One answer.
 #[derive(Debug)]
@@ -90,11 +93,19 @@ impl Said {
         self.forget();
     }
 
-    /// Everything that this reader does not have yet.
+    /// What this reader does not have yet, as much as one takes at once.
     fn take(&mut self, reader: u64) -> Taken {
         let all = self.gone + self.pieces.len();
-        let had = self.readers.insert(reader, all).unwrap_or(all);
-        let fresh: Vec<Bytes> = self.pieces.range(had - self.gone..).cloned().collect();
+        let had = self.readers.get(&reader).copied().unwrap_or(all);
+        let (mut fresh, mut bytes) = (Vec::new(), 0);
+        for piece in self.pieces.range(had - self.gone..) {
+            if bytes > 0 && bytes + piece.len() > MAX_TAKEN {
+                break;
+            }
+            bytes += piece.len();
+            fresh.push(piece.clone());
+        }
+        self.readers.insert(reader, had + fresh.len());
         let piece = match &fresh[..] {
             [one] => one.clone(),
             all => all.concat().into(),
@@ -238,9 +249,15 @@ impl Replay {
     }
 
     /// The answer from its first word, for one more reader. None where it is not for others any more.
-    pub(super) fn read(self: &Arc<Self>) -> Option<impl Stream<Item = Bytes> + Send + use<>> {
+    pub(super) fn read(
+        self: &Arc<Self>,
+    ) -> Result<Option<impl Stream<Item = Bytes> + Send + use<>>, TooManyReaders> {
         let mut said = self.said();
-        (said.audience == For::All).then(|| self.reader(&mut said))
+        match said.audience {
+            For::Listeners | For::Nobody => Ok(None),
+            For::All if said.readers.len() >= MAX_READERS => Err(TooManyReaders),
+            For::All => Ok(Some(self.reader(&mut said))),
+        }
     }
 
     /// The same for the first one.

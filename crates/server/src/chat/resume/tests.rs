@@ -44,7 +44,7 @@ impl World {
     }
 
     fn read(&self, id: &str) -> Option<Pieces> {
-        self.replays.read(&self.ada, id).map(|(_, pieces)| Box::pin(pieces) as Pieces)
+        self.replays.read(&self.ada, id).unwrap().map(|(_, pieces)| Box::pin(pieces) as Pieces)
     }
 
     fn bytes(&self) -> usize {
@@ -230,4 +230,30 @@ async fn one_that_goes_on_is_never_dropped() {
     drop(first);
     // Another answer of the same chat takes its place, so it has one.
     assert!(world.try_begin("a").1.is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_many_read_one_answer_at_once() {
+    let world = World::new();
+    let (_turn, first, _replay) = world.begin("c");
+    let mut others: Vec<_> = (1..MAX_READERS).map(|_| world.read("c").unwrap()).collect();
+    assert_eq!(world.replays.read(&world.ada, "c").map(|_| ()), Err(TooManyReaders));
+    assert!(world.replays.read(&world.ada, "other").unwrap().is_none());
+    others.pop();
+    others.push(world.read("c").unwrap());
+    drop(first);
+    assert!(world.read("c").is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_comes_late_takes_a_long_answer_in_parts() {
+    let world = World::new();
+    let (turn, reader, _replay) = world.begin("c");
+    for _ in 0..40 {
+        say(&turn, &"x".repeat(10_000)).await;
+    }
+    end(&turn, Finish::Stop).await;
+    let late: Vec<Bytes> = world.read("c").unwrap().collect().await;
+    assert!(late.len() > 5 && late.iter().all(|piece| piece.len() <= 64 * 1024), "{}", late.len());
+    assert_eq!(String::from_utf8(late.concat()).unwrap(), all(reader).await, "nothing is lost");
 }

@@ -8,7 +8,7 @@ use http::{HeaderValue, Method, header};
 use serde::{Deserialize, Serialize};
 use toolyard_core::ports::PublishedPlugin;
 use toolyard_protocol::{
-    plugin::{ContentHash, Manifest, Permissions, PluginId},
+    plugin::{ContentHash, Permissions, PluginId},
     session::iso_millis,
 };
 
@@ -112,12 +112,10 @@ async fn list(State(state): State<AppState>, Anybody(_): Anybody, Query(query): 
 }
 
 fn entry(state: &AppState, plugin: PublishedPlugin) -> CatalogueEntry {
-    let judged = Manifest::read(plugin.manifest.as_bytes()).ok().and_then(|manifest| {
-        state.plugins.trust.judge(&manifest, Some(&plugin.hash), state.clock.now()).ok()
-    });
-    let (status, asks_for) = match judged {
-        Some(verdict) => (status_word(&verdict.status), verdict.permissions),
-        None => ("modified", Permissions::default()),
+    let judged = state.plugins.trust.judge_text(&plugin.manifest, Some(&plugin.hash), state.clock.now());
+    let (status, asks_for) = match &judged {
+        Ok(judged) => (status_word(&judged.verdict.status), judged.verdict.permissions.clone()),
+        Err(_) => ("modified", Permissions::default()),
     };
     CatalogueEntry {
         id: plugin.id,

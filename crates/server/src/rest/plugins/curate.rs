@@ -25,8 +25,9 @@ use crate::{
     state::AppState,
 };
 
-/// A segment of our own routes; a plugin of that name could not be fetched.
-const RESERVED: &str = "installed";
+/// Segments of our own routes: `/installed/{id}` and `/{id}/revoke`. What has these names could not be fetched.
+const RESERVED_ID: &str = "installed";
+const RESERVED_VERSION: &str = "revoke";
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -114,8 +115,11 @@ async fn sign(
     LargeJsonBody(body): LargeJsonBody<SignBody>,
 ) -> Answer {
     let manifest = install::manifest(&state, body.manifest.get())?;
-    if manifest.id.as_str() == RESERVED {
-        return Err(Failure::invalid(format!("`{RESERVED}` cannot be the id of a plugin here")));
+    if manifest.id.as_str() == RESERVED_ID {
+        return Err(Failure::invalid(format!("`{RESERVED_ID}` cannot be the id of a plugin here")));
+    }
+    if manifest.version == RESERVED_VERSION {
+        return Err(Failure::invalid(format!("`{RESERVED_VERSION}` cannot be a version here")));
     }
     let report = audit(&manifest);
     let unreadable = |problem| Failure::problems("the manifest cannot be signed", vec![problem]);
@@ -124,6 +128,8 @@ async fn sign(
         return ok(&SignAnswer { signed: false, content_hash, report, manifest: None });
     }
     let signed = state.plugins.trust.sign(&manifest, state.clock.now())?;
+    // The signature takes some room: what could not be installed does not go into the catalogue.
+    install::fits(&state, signed.raw())?;
     publish(&state, &signed, &content_hash, who.name()).await?;
     let raw = RawValue::from_string(signed.raw().to_owned()).unwrap_or_else(|_| to_raw(&()));
     ok(&SignAnswer { signed: true, content_hash, report, manifest: Some(raw) })

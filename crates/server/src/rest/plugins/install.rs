@@ -74,7 +74,11 @@ pub(super) async fn handler(
     let manifest = read(&state, &body).await?;
     let verdict = judged(&state, &manifest)?;
     let before = state.stores.plugins.plugin(&who.user, &manifest.id).await?;
-    if source.got_stuck(&who.user, &verdict.content_hash) {
+    // The store remembers also what this process never ran.
+    let stopped = before.as_ref().is_some_and(|before| {
+        before.hash == verdict.content_hash && matches!(before.switch, Switch::Stopped(_))
+    });
+    if stopped || source.got_stuck(&who.user, &verdict.content_hash) {
         let text = "this version could not be stopped when its time was over; install another one";
         return Err(conflict(text));
     }
@@ -120,13 +124,19 @@ async fn read(state: &AppState, body: &InstallBody) -> Result<Manifest, Failure>
     manifest(state, &text)
 }
 
+/// Whether a manifest is small enough for this server.
+pub(super) fn fits(state: &AppState, text: &str) -> Result<(), Failure> {
+    let most = state.config.plugins.manifest_bytes;
+    if text.len() <= most {
+        return Ok(());
+    }
+    let text = format!("the manifest has {} bytes; at most {most}", text.len());
+    Err(Failure::new(ApiErrorCode::TooLarge, text))
+}
+
 /// A manifest within the bounds of this server.
 pub(super) fn manifest(state: &AppState, text: &str) -> Result<Manifest, Failure> {
-    let most = state.config.plugins.manifest_bytes;
-    if text.len() > most {
-        let text = format!("the manifest has {} bytes; at most {most}", text.len());
-        return Err(Failure::new(ApiErrorCode::TooLarge, text));
-    }
+    fits(state, text)?;
     let manifest = Manifest::read(text.as_bytes())
         .map_err(|error| Failure::problems("the manifest cannot be used", error.problems))?;
     let host = semver::Version::parse(env!("CARGO_PKG_VERSION"));

@@ -167,7 +167,10 @@ async fn switch(
     }
     if !matches!(row.switch, Switch::Stopped(_)) {
         row.switch = if body.enabled { Switch::On } else { Switch::Off };
-        state.stores.plugins.switch_plugin(&who.user, &id, &row.hash, &row.switch).await?;
+        if !state.stores.plugins.switch_plugin(&who.user, &id, &row.hash, &row.switch).await? {
+            let text = format!("{id} was changed or removed meanwhile; look at it again");
+            return Err(Failure::new(ApiErrorCode::Conflict, text));
+        }
         state.signals.publish(Change::View(who.user.clone()));
     }
     ok(&summary(source.load(&who.user, row)))

@@ -56,6 +56,10 @@ async fn what_the_audit_forbids_is_not_signed() {
         async |manifest: Value| p.nobody().post("/api/plugins/sign", &json!({ "manifest": manifest })).await;
     post(json!({ "id": "x" })).await.expect(400);
     post(with(simple(), "id", json!("installed"))).await.expect(400);
+    // The older form, whose version may be any text.
+    let older = json!({ "id": "com.example.o", "name": "O", "version": "revoke", "installedAt": "2026-01-01",
+        "tools": simple()["tools"] });
+    assert!(post(older).await.expect(400).text.contains("cannot be a version"));
     let over = post(with(simple(), "expiresAt", json!("2026-01-01T00:00:00Z"))).await.expect(409);
     assert!(over.text.contains("would not believe it"), "{}", over.text);
 }
@@ -156,4 +160,13 @@ async fn a_server_without_a_curators_key_signs_nothing() {
     let answer = p.nobody().post("/api/plugins/sign", &json!({ "manifest": simple() })).await.expect(409);
     assert!(answer.text.contains("no curator"), "{}", answer.text);
     assert!(read(&simple()).signature().is_none());
+}
+
+#[tokio::test]
+async fn what_no_longer_fits_once_it_is_signed_is_not_published() {
+    let bare = simple().to_string().len();
+    let (p, _device) = yard(|config| config.plugins.manifest_bytes = bare + 10).await;
+    let large = p.nobody().post("/api/plugins/sign", &json!({ "manifest": simple() })).await.expect(413);
+    assert!(large.text.contains(&format!("at most {}", bare + 10)), "{}", large.text);
+    assert_eq!(p.nobody().get("/api/plugins").await.expect(200).json()["plugins"], json!([]));
 }

@@ -2,6 +2,9 @@
 
 mod agree;
 mod curator;
+mod doors;
+mod fetch;
+mod keeps;
 mod lists;
 mod policy;
 mod runs;

@@ -121,6 +121,22 @@ async fn a_plugin_that_cannot_be_stopped_is_switched_off_and_stays_off() {
     assert!(hidden(&ada).await[0].contains("could not be stopped"));
     ada.patch("/api/plugins/installed/com.example.x", &json!({ "enabled": true })).await.expect(409);
     install(&ada, &manifest).await.expect(409);
+    let p = p.restart().await;
+    let _device = p.device("ada").await;
+    let ada = p.user("ada");
+    install(&ada, &manifest).await.expect(409);
+    ada.patch("/api/plugins/installed/com.example.x", &json!({ "enabled": true })).await.expect(409);
+    assert_eq!(ada.call(TOOL, json!({})).await.expect(404).code(), "TOOL_NOT_FOUND");
+    let other = with(manifest.clone(), "version", json!("1.0.1"));
+    install(&ada, &signed(&other, 1)).await.expect(201);
+}
+
+#[tokio::test]
+async fn what_got_stuck_is_not_installed_again_after_it_was_removed() {
+    let (p, _device) = yard(|config| config.plugins.time_ms = 100).await;
+    let (ada, manifest) = (p.user("ada"), signed(&plugin("com.example.x", "do_it", STUCK), 1));
+    install(&ada, &manifest).await.expect(201);
+    assert_eq!(ada.call(TOOL, json!({})).await.expect(504).code(), "TIMEOUT");
     ada.delete("/api/plugins/installed/com.example.x").await.expect(204);
     install(&ada, &manifest).await.expect(409);
     let other = with(manifest.clone(), "version", json!("1.0.1"));

@@ -41,6 +41,7 @@ impl Trust {
         let taken = pin.accept_revocations(&list.sign(root)?, now);
         let (list, pin) = taken.map_err(|error| TrustError::List { what: "revocation list", error })?;
         let text = self.keep_revocations(&list, root).await?;
+        self.keep_pin(&pin).await?;
         (next.revocations, next.revocations_text, next.pin) = (list, Some(text), Some(pin));
         self.believe(next);
         Ok(true)

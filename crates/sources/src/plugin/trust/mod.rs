@@ -6,6 +6,7 @@
 
 mod curate;
 mod refresh;
+mod verdicts;
 
 use std::{
     path::PathBuf,
@@ -17,12 +18,15 @@ use serde::{Deserialize, Serialize};
 use toolyard_core::ports::{PluginLists, StoreError};
 use toolyard_protocol::{
     Problem,
-    plugin::{ContentHash, KeyId, Manifest, PluginId},
+    plugin::{ContentHash, KeyId, Manifest, ManifestError, PluginId},
 };
 use toolyard_trust::{
     AllowList, Allowed, Ground, KeyList, ListError, Pin, PublicKey, Revocations, SecretKey, SignError,
-    Verdict, judge,
+    Verdict, judge, steady,
 };
+
+pub use self::verdicts::Judged;
+use self::verdicts::{Asked, Verdicts};
 
 /// Under which names the documents are stored.
 const PIN: &str = "pin";
@@ -94,6 +98,19 @@ struct Believed {
     keys_text: Option<String>,
     revocations: Revocations,
     revocations_text: Option<String>,
+    /// Grows whenever one of the lists is another. Not their numbers: a root may sign two lists of one number.
+    generation: u64,
+}
+
+impl Believed {
+    fn ground<'a>(
+        &'a self,
+        allowed: &'a AllowList,
+        pinned: Option<&'a ContentHash>,
+        now: Timestamp,
+    ) -> Ground<'a> {
+        Ground { keys: &self.keys, revocations: &self.revocations, allowed, pinned, now }
+    }
 }
 
 /// The pin as it is stored, with the root that the operator had named: another root is a new beginning.
@@ -121,6 +138,7 @@ pub struct Trust {
     setup: TrustSetup,
     lists: Arc<dyn PluginLists>,
     believed: RwLock<Arc<Believed>>,
+    verdicts: Verdicts,
     /// One change at a time: numbers of lists only grow.
     changing: tokio::sync::Mutex<()>,
 }
@@ -139,11 +157,13 @@ impl Trust {
             keys_text: None,
             revocations: Revocations::default(),
             revocations_text: None,
+            generation: 0,
         };
         let trust = Self {
             setup,
             lists,
             believed: RwLock::new(Arc::new(nobody)),
+            verdicts: Verdicts::default(),
             changing: tokio::sync::Mutex::new(()),
         };
         trust.read_lists(now, refresh::When::Start).await?;
@@ -159,8 +179,11 @@ impl Trust {
         self.believed.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn believe(&self, believed: Believed) {
-        *self.believed.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(believed);
+    fn believe(&self, mut next: Believed) {
+        let mut believed = self.believed.write().unwrap_or_else(PoisonError::into_inner);
+        let same = believed.keys == next.keys && believed.revocations == next.revocations;
+        next.generation = believed.generation + u64::from(!same);
+        *believed = Arc::new(next);
     }
 
     /// Says what a plugin is and whether it may run, by what is in force now.
@@ -170,22 +193,40 @@ impl Trust {
         pinned: Option<&ContentHash>,
         now: Timestamp,
     ) -> Result<Verdict, Problem> {
-        let believed = self.believed();
-        // Allowed is one content, and with it what that content asks for.
-        let allowed =
-            self.setup.allowed.iter().filter(|(id, _)| *id == manifest.id).map(|(id, hash)| Allowed {
-                id: id.clone(),
-                content_hash: Some(hash.clone()),
-                permissions: manifest.permissions.clone(),
-            });
-        let ground = Ground {
-            keys: &believed.keys,
-            revocations: &believed.revocations,
-            allowed: &AllowList(allowed.collect()),
-            pinned,
-            now,
-        };
-        judge(manifest, &ground)
+        let (believed, allowed) = (self.believed(), self.allowed(manifest));
+        judge(manifest, &believed.ground(&allowed, pinned, now))
+    }
+
+    /// The same of a text, for those who ask again and again: what it came to before is said again as long as it stands.
+    pub fn judge_text(
+        &self,
+        text: &str,
+        pinned: Option<&ContentHash>,
+        now: Timestamp,
+    ) -> Result<Arc<Judged>, ManifestError> {
+        let (believed, asked) = (self.believed(), Asked::new(text, pinned));
+        if let Some(judged) = self.verdicts.find(&asked, believed.generation, now) {
+            return Ok(judged);
+        }
+        let manifest = Arc::new(Manifest::read(text.as_bytes())?);
+        let allowed = self.allowed(&manifest);
+        let ground = believed.ground(&allowed, pinned, now);
+        let verdict = judge(&manifest, &ground)?;
+        let steady = steady(&manifest, &ground);
+        let judged = Arc::new(Judged { manifest, verdict });
+        self.verdicts.keep(asked, &judged, believed.generation, steady);
+        Ok(judged)
+    }
+
+    /// Allowed is one content, and with it what that content asks for.
+    fn allowed(&self, manifest: &Manifest) -> AllowList {
+        let named = self.setup.allowed.iter().filter(|(id, _)| *id == manifest.id);
+        let allowed = named.map(|(id, hash)| Allowed {
+            id: id.clone(),
+            content_hash: Some(hash.clone()),
+            permissions: manifest.permissions.clone(),
+        });
+        AllowList(allowed.collect())
     }
 
     /// The key list as the root signed it.
@@ -259,3 +300,6 @@ fn check(setup: &TrustSetup) -> Result<(), TrustError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

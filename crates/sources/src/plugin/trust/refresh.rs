@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
+use tokio::io::AsyncReadExt as _;
 use toolyard_trust::{KeyEntry, KeyList, ListError, MAX_LIST_BYTES, Pin, Revocations, SecretKey};
 
 use super::{Believed, KEYS, PIN, REVOCATIONS, StoredPin, Trust, TrustError};
@@ -38,12 +39,18 @@ impl Trust {
         let before = self.believed();
         let new = before.keys_text != next.keys_text || before.revocations_text != next.revocations_text;
         if before.pin.as_ref() != Some(&pin) {
-            let text = serde_json::to_string(&StoredPin { configured: root, pin: pin.clone() });
-            self.lists.keep_plugin_list(PIN, &text.unwrap_or_default()).await?;
+            self.keep_pin(&pin).await?;
         }
         next.pin = Some(pin);
         self.believe(next);
         Ok(new)
+    }
+
+    /// Remembers how new the lists are that were seen, also over a restart.
+    pub(super) async fn keep_pin(&self, pin: &Pin) -> Result<(), TrustError> {
+        let Some(configured) = self.root() else { return Ok(()) };
+        let text = serde_json::to_string(&StoredPin { configured, pin: pin.clone() });
+        Ok(self.lists.keep_plugin_list(PIN, &text.unwrap_or_default()).await?)
     }
 
     async fn read_keys(
@@ -170,10 +177,13 @@ impl Trust {
 
 async fn read(what: &'static str, path: &Path) -> Result<String, TrustError> {
     let failed = |error| TrustError::File { what, path: path.to_owned(), error };
-    let length = tokio::fs::metadata(path).await.map_err(failed)?.len();
-    let length = usize::try_from(length).unwrap_or(usize::MAX);
-    if length > MAX_LIST_BYTES {
-        return Err(TrustError::List { what, error: ListError::TooLarge(length) });
+    let file = tokio::fs::File::open(path).await.map_err(failed)?;
+    let mut text = String::new();
+    // One byte more than allowed tells a file that is too large from one that just fits.
+    let most = u64::try_from(MAX_LIST_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+    file.take(most).read_to_string(&mut text).await.map_err(failed)?;
+    if text.len() > MAX_LIST_BYTES {
+        return Err(TrustError::List { what, error: ListError::TooLarge(text.len()) });
     }
-    tokio::fs::read_to_string(path).await.map_err(failed)
+    Ok(text)
 }

@@ -1,0 +1,167 @@
+//! `toolyard plugin publish`: has the server's curator look at a plugin, sign it and add it to the catalogue.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use toolyard_protocol::plugin::{Manifest, Signature};
+use toolyard_trust::hash;
+
+use super::{bad, bad_file, manifest};
+use crate::{cli::Context, commands::Verdict, error::CliError, new_file, output::Show, text};
+
+const HELP: &str = "\
+The server looks at the plugin as `toolyard plugin inspect` does. Where nothing is an error it signs it with its own
+key, in place of a signature that is there, and adds it to the catalogue; a version that is in the catalogue never
+changes. Needs a token with the role curator. Ends with 1 where it was not signed.
+
+Examples:
+  toolyard plugin publish hello.json --token $(toolyard token curator cleo@example.com)
+  toolyard plugin publish hello.json --out hello.signed.json
+  toolyard plugin publish hello.json --json";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct PublishArgs {
+    /// A packed plugin
+    file: PathBuf,
+    /// Where the signed plugin goes; without it, it is in the catalogue only
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Sent {
+    manifest: Box<RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    signed: bool,
+    content_hash: String,
+    report: Report,
+    manifest: Option<Box<RawValue>>,
+}
+
+/// As texts: a newer server may have found what we do not know.
+#[derive(Serialize, Deserialize)]
+struct Report {
+    passes: bool,
+    findings: Vec<Finding>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Finding {
+    severity: String,
+    code: String,
+    #[serde(default)]
+    place: String,
+    text: String,
+}
+
+impl Finding {
+    fn line(&self) -> String {
+        let place = if self.place.is_empty() { String::new() } else { format!("{}: ", self.place) };
+        format!("  {}: {place}{} ({})", self.severity, self.text, self.code)
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Published {
+    id: String,
+    version: String,
+    signed: bool,
+    key_id: Option<String>,
+    content_hash: String,
+    report: Report,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<PathBuf>,
+}
+
+impl Show for Published {
+    fn text(&self) -> String {
+        let Self { id, version, .. } = self;
+        let mut lines = vec![match &self.key_id {
+            Some(key) => format!("signed {id} {version} with the key {key}, and added it to the catalogue"),
+            None => format!("{id} {version} was not signed: mend the errors and publish it again"),
+        }];
+        lines.push(format!("hash {}", self.content_hash));
+        lines.push(match self.report.findings.len() {
+            0 => "audit: nothing was found".to_owned(),
+            1 => "audit: 1 finding".to_owned(),
+            many => format!("audit: {many} findings"),
+        });
+        lines.extend(self.report.findings.iter().map(Finding::line));
+        lines.extend(self.file.as_ref().map(|file| format!("written to {}", file.display())));
+        lines.iter().map(|line| text::line(line)).collect::<Vec<_>>().join("\n")
+    }
+}
+
+pub(super) async fn run(cx: &Context, args: PublishArgs) -> Result<Verdict, CliError> {
+    let ours = manifest(&args.file)?;
+    let raw = RawValue::from_string(ours.raw().trim().to_owned());
+    let sent = Sent { manifest: raw.map_err(|error| bad_file(&args.file, error))? };
+    let client = cx.client()?;
+    let answer: Answer = client.post("api/plugins/sign", &sent).await?;
+    let mut published = Published {
+        id: ours.id.to_string(),
+        version: ours.version.clone(),
+        signed: answer.signed,
+        key_id: None,
+        content_hash: answer.content_hash,
+        report: answer.report,
+        file: None,
+    };
+    if answer.signed {
+        let raw = answer.manifest.ok_or_else(|| client.bad_answer("the signed manifest is missing"))?;
+        let theirs = Manifest::read(raw.get().as_bytes()).map_err(|error| client.bad_answer(error))?;
+        // What is handed on under our name has to be what we sent.
+        let problem = |problem| bad(&args.file, vec![problem]);
+        if hash(&ours).map_err(problem)? != hash(&theirs).map_err(|error| client.bad_answer(error))? {
+            return Err(client.bad_answer("it signed something else than what was sent"));
+        }
+        published.key_id = Some(key_of(&theirs).ok_or_else(|| client.bad_answer("nobody signed it"))?);
+        if let Some(file) = args.out {
+            new_file::replace(&file, &(theirs.raw().to_owned() + "\n"))?;
+            published.file = Some(file);
+        }
+    }
+    cx.output.show(&published)?;
+    Ok(if published.signed { Verdict::Good } else { Verdict::Bad })
+}
+
+fn key_of(manifest: &Manifest) -> Option<String> {
+    match manifest.signature()? {
+        Signature::Ed25519 { key, .. } => Some(key.to_string()),
+        Signature::Rs256 { key, .. } => key.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_found_reaches_no_terminal_as_it_is() {
+        let found = Finding {
+            severity: "error".to_owned(),
+            code: "new-in-2027".to_owned(),
+            place: "tools[0]".to_owned(),
+            text: "\u{1b}[2Jodd".to_owned(),
+        };
+        let told = Published {
+            id: "x".to_owned(),
+            version: "1".to_owned(),
+            signed: false,
+            key_id: None,
+            content_hash: "0".to_owned(),
+            report: Report { passes: false, findings: vec![found] },
+            file: None,
+        };
+        let expected = "x 1 was not signed: mend the errors and publish it again\nhash 0\naudit: 1 finding\n  error: tools[0]:  [2Jodd (new-in-2027)";
+        assert_eq!(told.text(), expected);
+    }
+}

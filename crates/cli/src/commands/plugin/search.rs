@@ -1,0 +1,82 @@
+//! `toolyard plugin search`: the server's catalogue.
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use toolyard_protocol::plugin::{Permissions, PluginId};
+use url::form_urlencoded::Serializer;
+
+use crate::{cli::Context, commands::Verdict, error::CliError, output::Show, text};
+
+/// How much of a description and a publisher is shown, in characters.
+const DESCRIPTION_CHARS: usize = 60;
+const PUBLISHER_CHARS: usize = 24;
+
+const HELP: &str = "\
+Words are looked for in ids, names, descriptions and publishers. Shown is the version that was published last.
+
+Examples:
+  toolyard plugin search
+  toolyard plugin search time zones
+  toolyard plugin search --after com.example.time --json";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct SearchArgs {
+    /// What to look for; without it everything
+    #[arg(value_name = "WORDS")]
+    words: Vec<String>,
+    /// Go on after this id
+    #[arg(long, value_name = "ID")]
+    after: Option<PluginId>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Page {
+    plugins: Vec<Entry>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<PluginId>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    id: PluginId,
+    version: String,
+    name: String,
+    description: String,
+    publisher: Option<String>,
+    content_hash: String,
+    status: String,
+    asks_for: Permissions,
+    published_at: String,
+}
+
+impl Show for Page {
+    fn text(&self) -> String {
+        if self.plugins.is_empty() {
+            return "The catalogue has no such plugin.".to_owned();
+        }
+        let head = ["ID", "VERSION", "STATUS", "PUBLISHER", "DESCRIPTION"].map(str::to_owned);
+        let rows = self.plugins.iter().map(|plugin| {
+            let publisher = text::cut(plugin.publisher.as_deref().unwrap_or_default(), PUBLISHER_CHARS);
+            let said = text::first_line(&plugin.description, DESCRIPTION_CHARS);
+            [plugin.id.to_string(), text::cut(&plugin.version, 20), plugin.status.clone(), publisher, said]
+        });
+        let mut shown = text::table(&std::iter::once(head).chain(rows).collect::<Vec<_>>());
+        if let Some(next) = &self.next {
+            shown.push_str(&format!("\nThere are more: add --after {next}"));
+        }
+        shown
+    }
+}
+
+pub(super) async fn run(cx: &Context, args: SearchArgs) -> Result<Verdict, CliError> {
+    let mut query = Serializer::new(String::new());
+    query.append_pair("q", &args.words.join(" "));
+    if let Some(after) = &args.after {
+        query.append_pair("after", after.as_str());
+    }
+    let page: Page = cx.client()?.get(&format!("api/plugins?{}", query.finish())).await?;
+    cx.output.show(&page)?;
+    Ok(Verdict::Good)
+}

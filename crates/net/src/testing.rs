@@ -1,0 +1,41 @@
+//! For tests, with the feature `testing`: a server on this machine that stands for a host in the world, under its name and
+//! at its port. The guard judges its address like any other.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use rustls::{ClientConfig, RootCertStore, pki_types::CertificateDer};
+
+use crate::client::{ClientSettings, HttpClient};
+use crate::connect::{Connector, Elsewhere};
+use crate::guard::Guard;
+
+/// A server that stands for a host.
+#[derive(Debug, Clone)]
+pub struct StandIn {
+    /// The host that it stands for, at whatever port.
+    pub host: String,
+    /// Where it is.
+    pub address: SocketAddr,
+    /// The only certificate that is believed, as DER.
+    pub root: Vec<u8>,
+}
+
+impl HttpClient {
+    /// A client that finds the stand-in in place of its host.
+    pub fn with_stand_in(
+        guard: Guard,
+        settings: ClientSettings,
+        stand_in: StandIn,
+    ) -> Result<Self, rustls::Error> {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from(stand_in.root))?;
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let tls = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let there = Elsewhere { host: stand_in.host, address: stand_in.address, tls };
+        Ok(Self::over(Connector::elsewhere(guard, settings.connect_timeout, there), settings))
+    }
+}
