@@ -5,14 +5,16 @@
 help: ## Shows this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-run: build ## Starts a server with the to-do sample, installed for a sample user with simulated glasses
+run: build ## Starts a server with the to-do sample and the assistant, installed for a sample user with simulated glasses
 	@scripts/run.sh
 
-build: ## Builds the release binaries
-	cargo build --release --locked -p toolyard-cli -p toolyard-todo
+build: ## Builds the console and the release binaries
+	@scripts/build-console.sh --if-possible
+	cargo build --release --locked -p toolyard-cli -p toolyard-todo -p toolyard-assistant
 
 test: ## Runs every test, installing what it needs
 	@scripts/setup-tests.sh
+	@scripts/build-console.sh
 	cargo build --locked --workspace --all-targets
 	@scripts/test.sh
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A whole platform on this machine: server, to-do app, a sample user with simulated glasses. Ctrl-C stops all of it.
+# A whole platform on this machine: server, to-do app, assistant, a sample user with simulated glasses. Ctrl-C stops all of it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,9 +8,12 @@ url=http://$address
 user=ada@example.com
 package=com.example.todo
 todo=127.0.0.1:7010
+assistant_package=com.toolyard.assistant
+assistant=127.0.0.1:7011
 demo=7020
 bin=target/release
 keys=data/todo.env
+assistant_keys=data/assistant.env
 mkdir -p data
 
 if ! command -v curl >/dev/null; then
@@ -62,13 +65,29 @@ has_model() {
   done
   return 1
 }
+# The assistant asks the same model as the server. With a file of settings, it is named there.
+assistant_model=()
+assistant_config=data/assistant.toml
+: >"$assistant_config"
 if has_model; then
+  if [ -n "${TOOLYARD_CHAT__MODEL:-}" ]; then assistant_model=(--model "$TOOLYARD_CHAT__MODEL"); fi
+  # Endpoints of the server's file are the assistant's as well: both read the same sections.
+  # It has no models of its own process, though.
+  if [ -f toolyard.toml ] && ! grep -qE '^file *=' toolyard.toml; then
+    awk '/^\[/ { keep = /^\[models\./ } keep' toolyard.toml >"$assistant_config"
+    if [ ${#assistant_model[@]} -eq 0 ]; then
+      model=$(awk '/^\[/ { chat = /^\[chat\]/ } chat && /^model *=/ { gsub(/^model *= *"|".*$/, ""); print; exit }' toolyard.toml)
+      if [ -n "$model" ]; then assistant_model=(--model "$model"); fi
+    fi
+  fi
   chat="The model for chats is the one that you named, or the first that was found."
 elif scripts/demo-model.sh fetch; then
   scripts/demo-model.sh serve $demo >data/model.log 2>&1 &
   children+=($!)
   wait_for "The demonstration model" data/model.log curl -fsS "http://127.0.0.1:$demo/health"
   export TOOLYARD_MODELS__DEMO="{ url = \"http://127.0.0.1:$demo/v1\", calling = \"small\" }" TOOLYARD_CHAT__MODEL=demo/smollm2
+  printf '[models.demo]\nurl = "http://127.0.0.1:%s/v1"\ncalling = "small"\n' $demo >"$assistant_config"
+  assistant_model=(--model demo/smollm2)
   chat="Chats are answered by a demonstration model of 135 million parameters: it shows that tools are called, and is often wrong.
 For a better one set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, start Ollama or llama-server, or name a model in
 TOOLYARD_CHAT__MODEL, and run this again."
@@ -98,16 +117,39 @@ wait_for "The to-do app" data/todo.log curl -fsS http://$todo/health
 wait_for "The list of its tools" data/todo.log sh -c "$bin/toolyard --json apps show $package | grep -q '\"toolCount\": *5'"
 $bin/toolyard --user $user apps install $package >/dev/null
 
-$bin/toolyard --user $user glasses --model "Even Realities G1" </dev/null >data/glasses.log 2>&1 &
+# The assistant says itself how it is registered; the user lets it call the tools of other apps.
+if [ ! -s "$assistant_keys" ] || ! $bin/toolyard apps show $assistant_package >/dev/null 2>&1; then
+  $bin/toolyard apps rm $assistant_package --yes >/dev/null 2>&1 || true
+  added=$($bin/toolyard-assistant --describe --listen $assistant --package $assistant_package |
+    curl -fsS -H 'Content-Type: application/json' -d @- "$url/api/apps")
+  field() { printf '%s' "$added" | tr -d '\n' | sed -n "s/.*\"$1\": *\"\([0-9a-f]*\)\".*/\1/p"; }
+  (umask 077 && printf 'ASSISTANT_API_KEY=%s\nASSISTANT_SIGNING_SECRET=%s\n' "$(field apiKey)" "$(field signingSecret)" >"$assistant_keys")
+fi
+set -a
+# shellcheck disable=SC1090
+. "./$assistant_keys"
+set +a
+$bin/toolyard-assistant --config "$assistant_config" "${assistant_model[@]}" --listen $assistant --server $url \
+  --package $assistant_package --data data/assistant.db --register >data/assistant.log 2>&1 &
+children+=($!)
+wait_for "The assistant" data/assistant.log curl -fsS http://$assistant/health
+$bin/toolyard --user $user apps install $assistant_package >/dev/null
+curl -fsS -X PUT -H "X-User-Id: $user" "$url/api/installs/$assistant_package/assistant"
+
+# Lines that are written into this pipe are what the user says.
+rm -f data/say
+mkfifo data/say
+$bin/toolyard --user $user glasses --model "Even Realities G1" <>data/say >data/glasses.log 2>&1 &
 children+=($!)
 wait_for "The glasses" data/glasses.log curl -fsS -H "X-User-Id: $user" "$url/api/tools"
+curl -fsS -X POST -H "X-User-Id: $user" "$url/api/session/apps/$assistant_package/start"
 
 cat <<TEXT
 
 Toolyard runs on $url (dev mode: every caller on this machine is believed).
-The to-do app is registered and installed for $user, who wears simulated glasses.
+The to-do app and the assistant are registered and installed for $user, who wears simulated glasses.
 $chat
-Logs: data/server.log, data/todo.log; what the glasses show: data/glasses.log
+Logs: data/server.log, data/todo.log, data/assistant.log; what the glasses show: data/glasses.log
 
 Try next, in another terminal:
 
@@ -118,6 +160,8 @@ Try next, in another terminal:
   $bin/toolyard --user $user tools call $package:get_todos
 
   $bin/toolyard --user $user chat --message 'What is 12 * 7?'
+
+  echo 'Hey Toolyard, remind me to buy milk' > data/say && sleep 3 && cat data/glasses.log
 
 Ctrl-C stops everything.
 TEXT

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need and cargo does not bring: the app on the real @mentra/sdk, the MCP conformance suite, and
-# the MCP clients, MCP servers and chat clients of others, what the client for web pages is built and tested with, and a
-# small language model with its server.
+# the MCP clients, MCP servers and chat clients of others, what the client for web pages and the console are built and tested
+# with, a browser, a voice, and a small language model with its server.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -43,10 +43,21 @@ python_clients() {
   touch "$installed"
 }
 
+# A browser for the console and a voice for speech, where Debian has them.
+if [ $# = 0 ] && { ! command -v chromium >/dev/null || ! command -v curl >/dev/null || ! command -v espeak-ng >/dev/null; }; then
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq >/dev/null && apt-get install -qq -y --no-install-recommends chromium curl espeak-ng fonts-dejavu-core >/dev/null
+  else
+    echo "The tests need chromium and espeak-ng (on Debian: apt-get install chromium espeak-ng)." >&2
+    exit 1
+  fi
+fi
+
 # The tests of models ask a real one.
 [ $# -gt 0 ] || scripts/demo-model.sh fetch
 
-for project in ${@:-tests/mentra-sdk tests/conformance tests/mcp-clients tests/mcp-servers tests/chat-clients web/client}; do
+for project in ${@:-tests/mentra-sdk tests/conformance tests/mcp-clients tests/mcp-servers tests/chat-clients tests/console web/client web/console}; do
   # npm writes this file last, so it is newer than the lock file only after an install of it that went through.
   installed=$project/node_modules/.package-lock.json
   if [ ! -e "$installed" ] || [ "$project/package-lock.json" -nt "$installed" ]; then
@@ -57,6 +68,6 @@ for project in ${@:-tests/mentra-sdk tests/conformance tests/mcp-clients tests/m
       newer_node "$project"
       python_clients "$project"
       ;;
-    tests/chat-clients | web/client) newer_node "$project" ;;
+    tests/chat-clients | tests/console | web/client) newer_node "$project" ;;
   esac
 done

@@ -1,0 +1,164 @@
+// What happens on the server, as the page tells it: live, in detail, in numbers, and as a file.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, describe, test } from 'node:test';
+import { accessible, calm, launch, open } from './browser.mjs';
+import { stage } from './stage.mjs';
+
+const TODO = 'com.example.todo';
+
+describe('activity', () => {
+  let it;
+  let browser;
+  let base;
+  let device;
+  before(async () => {
+    [it, browser] = await Promise.all([stage({ port: process.env.STAGE_PORT }), launch()]);
+    base = process.env.CONSOLE_URL ?? it.url;
+    // In dev mode calls need a session: a device that is there.
+    device = new WebSocket(`${it.url.replace('http', 'ws')}/glasses-ws?user=ada@example.com`);
+    await new Promise((resolve, reject) => Object.assign(device, { onmessage: resolve, onerror: reject }));
+  });
+  after(async () => {
+    device?.close();
+    await browser?.close();
+    await it?.close();
+  });
+  const call = (tool, args = {}) => it.api('POST', '/api/tools/execute', { name: `${TODO}:${tool}`, arguments: args }).catch(() => undefined);
+  const rows = (page) => page.getByRole('region', { name: 'Calls' }).getByRole('row');
+  /** Records are written in batches; a page that is opened later has to find them. */
+  const written = async (count) => {
+    for (;;) {
+      const { calls } = await it.api('GET', '/api/calls?limit=200');
+      if (calls.length >= count) return;
+    }
+  };
+
+  test('calls appear as they end, can be paused, and have details', async () => {
+    const page = await open(browser, base, '/activity');
+    await page.getByRole('heading', { name: 'No calls' }).waitFor();
+    await page.getByText('live', { exact: true }).waitFor();
+    await accessible(page);
+    await call('add_todo', { todo_item: 'buy milk' });
+    await rows(page).filter({ hasText: 'add_todo' }).getByText('OK', { exact: true }).waitFor();
+    await call('add_todo', {});
+    await rows(page).filter({ hasText: 'INVALID_ARGUMENTS' }).waitFor();
+    await accessible(page);
+
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('paused', { exact: true }).waitFor();
+    await call('get_todos');
+    await written(3);
+    assert.equal(await rows(page).filter({ hasText: 'get_todos' }).count(), 0);
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await rows(page).filter({ hasText: 'get_todos' }).waitFor();
+
+    await page.getByRole('link', { name: 'add_todo' }).first().click();
+    await page.getByRole('heading', { name: 'add_todo' }).waitFor();
+    await page.getByText('The arguments do not fit the input schema.').waitFor();
+    const steps = page.getByRole('region', { name: 'Steps' });
+    assert.equal(await steps.getByRole('row').count(), 8);
+    await page.getByText('the user', { exact: true }).waitFor();
+    await page.getByText('REST', { exact: true }).waitFor();
+    await accessible(page);
+    await page.getByRole('link', { name: 'All calls' }).click();
+    await rows(page).filter({ hasText: 'get_todos' }).waitFor();
+    calm(page);
+    await page.context().close();
+  });
+
+  test('filters narrow the list, and what comes live', async () => {
+    await call('get_todos');
+    await call('no_such_tool');
+    const page = await open(browser, base, '/activity');
+    await page.getByLabel('Outcome').selectOption('TOOL_NOT_FOUND');
+    await rows(page).filter({ hasText: 'no_such_tool' }).first().waitFor();
+    await rows(page).filter({ hasText: 'get_todos' }).waitFor({ state: 'detached' });
+    await page.getByText('live', { exact: true }).waitFor();
+    const before = await rows(page).count();
+    await call('get_todos');
+    await call('no_such_tool');
+    await page.getByText('1 new').waitFor();
+    assert.equal(await rows(page).count(), before + 1);
+    await page.getByRole('button', { name: 'Reset' }).click();
+    await page.getByLabel('Tool').selectOption(`${TODO}:get_todos`);
+    await rows(page).filter({ hasText: 'no_such_tool' }).first().waitFor({ state: 'detached' });
+    await rows(page).filter({ hasText: 'get_todos' }).first().waitFor();
+    await page.getByLabel('User').fill('nobody@example.com');
+    await page.getByRole('heading', { name: 'No calls' }).waitFor();
+    calm(page);
+    await page.context().close();
+  });
+
+  test('older calls come page by page', async () => {
+    for (let count = 0; count < 60; count += 1) await call('get_todos');
+    await written(60);
+    const page = await open(browser, base, '/activity');
+    await page.getByRole('button', { name: 'Older calls' }).waitFor();
+    assert.equal(await rows(page).count(), 51);
+    await page.getByRole('button', { name: 'Older calls' }).click();
+    await page.getByRole('button', { name: 'Older calls' }).waitFor({ state: 'detached' });
+    assert.ok((await rows(page).count()) > 60);
+    calm(page);
+    await page.context().close();
+  });
+
+  test('plots, with their numbers in tables', async () => {
+    await call('get_todos');
+    await call('add_todo', {});
+    await written(2);
+    const page = await open(browser, base, '/activity');
+    await page.getByRole('tab', { name: 'Plots' }).click();
+    await page.getByRole('img', { name: 'Calls over time' }).waitFor();
+    await page.getByRole('img', { name: 'Share of calls that failed' }).waitFor();
+    await page.getByRole('img', { name: 'Calls by time taken' }).waitFor();
+    await page.getByRole('list', { name: 'Outcomes' }).getByText('INVALID_ARGUMENTS').waitFor();
+    await page.getByRole('region', { name: 'Time of each step' }).getByText('invoke').waitFor();
+    await page.getByRole('combobox', { name: 'By', exact: true }).selectOption('tool');
+    await page.getByText('As a table').first().click();
+    await page.getByRole('columnheader', { name: `${TODO}:get_todos` }).waitFor();
+    await accessible(page);
+    calm(page);
+    await page.context().close();
+  });
+
+  test('calls and totals are saved as CSV', async () => {
+    await call('get_todos');
+    await written(1);
+    const page = await open(browser, base, '/activity');
+    const save = async (name) => {
+      const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()]);
+      return { name: file.suggestedFilename(), lines: (await readFile(await file.path(), 'utf8')).trim().split(/\r?\n/) };
+    };
+    const calls = await save('Calls as CSV');
+    assert.match(calls.name, /^toolyard-calls-\d{4}-\d\d-\d\d\.csv$/);
+    assert.match(calls.lines[0], /tool/i);
+    assert.ok(calls.lines.some((line) => line.includes(`${TODO}:get_todos`) && line.includes('OK')), calls.lines.join('\n'));
+    const totals = await save('Totals as CSV');
+    assert.ok(totals.lines.some((line) => line.includes(`${TODO}:get_todos`)), totals.lines.join('\n'));
+    calm(page);
+    await page.context().close();
+  });
+
+  test('upstreams say how they are doing', async () => {
+    await it.api('POST', '/api/upstreams', { id: 'broken', name: 'Broken', url: 'http://127.0.0.1:9/mcp' });
+    const page = await open(browser, base, '/activity');
+    await page.getByRole('tab', { name: 'Upstreams' }).click();
+    const one = page.getByRole('list', { name: 'Upstreams' }).getByRole('listitem').filter({ hasText: 'Broken' });
+    await one.getByRole('button', { name: 'Ask now' }).click();
+    await one.getByText('down', { exact: true }).waitFor();
+    await one.getByText(/no connection/).waitFor();
+    await accessible(page);
+    await it.api('DELETE', '/api/upstreams/broken');
+    calm(page);
+    await page.context().close();
+  });
+
+  test('a call that is not there is said so', async () => {
+    const page = await open(browser, base, '/activity/01a1e3d8d6719b86e65664e4309618c2');
+    await page.getByRole('heading', { name: 'No such call' }).waitFor();
+    await accessible(page);
+    calm(page, /404/);
+    await page.context().close();
+  });
+});

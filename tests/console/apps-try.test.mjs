@@ -1,0 +1,93 @@
+// Trying a tool: as somebody, woken or not, with progress, result and times.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { after, before, test } from 'node:test';
+import { accessible, calm, launch, open } from './browser.mjs';
+import { at, consoleOf, fitsPhone, live, PHONE, smallApp } from './kit.mjs';
+import { stage } from './stage.mjs';
+
+const TODO = 'com.example.todo';
+let it;
+let browser;
+let app;
+
+const visit = (path, more) => open(browser, consoleOf(it), path, more);
+
+before(async () => {
+  [it, browser, app] = await Promise.all([stage(at), launch(), smallApp()]);
+  await live(it);
+});
+after(async () => {
+  await browser?.close();
+  app?.close();
+  await it?.close();
+});
+
+test('Try it: a sleeping app is woken, and it says so with times; the call as curl works', async () => {
+  const page = await visit(`/apps/${TODO}?tab=try`);
+  await page.getByLabel('todo_item').fill("buy Ada's milk");
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByText(/The app was asleep, and was woken in/).waitFor();
+  await page.getByLabel('result', { exact: true }).getByText("buy Ada's milk").waitFor();
+  const times = await page.getByRole('row').allTextContents();
+  assert.equal(times.length, 7);
+  assert.match(times[3], /Wake the app[\d.]+ (ms|s)/);
+  await accessible(page);
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByText('The app was running already.').waitFor();
+  await page.getByText('The same with curl').click();
+  const command = await page.getByLabel('curl command', { exact: true }).textContent();
+  // A shell takes the command apart; the request is made here, so that no curl is needed.
+  const parts = execFileSync('/bin/sh', ['-c', `curl() { printf '%s\\0' "$@"; }; ${command}`], { encoding: 'utf8' }).split('\0');
+  const [address, , type, , user, , body] = parts;
+  const headers = Object.fromEntries([type, user].map((line) => line.split(': ')));
+  const told = await (await fetch(address, { method: 'POST', headers, body })).json();
+  assert.equal(told.success, true);
+  assert.match(told.content, /buy Ada's milk/);
+  calm(page);
+  await page.context().close();
+});
+
+test('Try it: as another user, without a session, and with arguments as JSON', async () => {
+  await it.api('PUT', `/api/installs/${TODO}`, undefined, 'bob@example.com');
+  const page = await visit(`/apps/${TODO}?tab=try`);
+  await page.getByLabel('Tool').selectOption('get_todos');
+  await page.getByRole('button', { name: 'JSON', exact: true }).click();
+  await page.getByLabel('Arguments as JSON').fill('{\n  "include_completed": tru\n}');
+  await page.getByText('Line 2, column 24: expected a value, found `t`.').waitFor();
+  await page.getByLabel('Arguments as JSON').fill('{ "include_completed": true }');
+  await page.getByRole('button', { name: 'Form', exact: true }).click();
+  assert.equal(await page.getByLabel('include_completed').inputValue(), 'true');
+  await page.getByLabel('As user').selectOption('bob@example.com');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByText('bob@example.com is not live').waitFor();
+  await live(it, 'bob@example.com');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByText('There are no todos on your list.').waitFor();
+  await page.getByRole('rowheader', { name: 'Run the tool' }).waitFor();
+  calm(page, /401/);
+  await page.context().close();
+});
+
+test('Try it: progress of a call is shown', async () => {
+  await it.api('POST', '/api/apps', { packageName: 'com.example.slow', name: 'Slow', publicUrl: app.url, kind: 'tools-only', tools: [{ name: 'slow', inputSchema: { type: 'object' } }] });
+  await it.api('PUT', '/api/installs/com.example.slow');
+  const page = await visit('/apps/com.example.slow?tab=try');
+  await page.getByText('This tool takes no arguments.').waitFor();
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByText('half way').waitFor();
+  await page.getByText('done slowly').waitFor();
+  calm(page);
+  await page.context().close();
+});
+
+test('on a phone nothing is wider than the screen', async () => {
+  for (const path of [`/apps/${TODO}?tab=try`]) {
+    const page = await visit(path, PHONE);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.waitForLoadState('networkidle');
+    await fitsPhone(page);
+    await accessible(page);
+    await page.context().close();
+  }
+});

@@ -1,0 +1,211 @@
+// Conversations: the model's words, tools of apps and of the page, what survives a reload, and what a hostile answer cannot do.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { accessible, calm, launch, open } from './browser.mjs';
+import { stage } from './stage.mjs';
+
+let it, browser, url;
+before(async () => {
+  it = await stage(process.env.CONSOLE_PORT ? { port: Number(process.env.CONSOLE_PORT) } : {});
+  url = process.env.CONSOLE_URL ?? it.url;
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await it?.close();
+});
+
+const box = (page) => page.getByRole('textbox', { name: 'Message' });
+
+async function ask(page, text) {
+  await box(page).fill(text);
+  await page.keyboard.press('Enter');
+}
+
+const ready = (page) => page.getByRole('button', { name: 'Send' }).waitFor();
+
+test('a tool of an app: whose it is, arguments, result, time', async () => {
+  const page = await open(browser, url, '/chat');
+  await page.getByRole('heading', { name: 'What can I do for you?' }).waitFor();
+  await accessible(page);
+  await ask(page, 'remind me to buy milk');
+  await page.getByText(/^Done:/).waitFor();
+  const row = page.getByRole('group').filter({ hasText: 'To-do list' });
+  await row.getByText('To-do list').click();
+  await row.getByLabel('Arguments', { exact: true }).getByText('buy milk').waitFor();
+  await row.getByLabel('Result', { exact: true }).getByText('buy milk').waitFor();
+  await row.getByText(/^\d+(\.\d)? m?s$/).waitFor();
+  await accessible(page);
+  calm(page);
+});
+
+test('the page itself is a tool, and which tools are offered', async () => {
+  const page = await open(browser, url, '/chat');
+  await ask(page, 'call get_page_info');
+  await page.getByText(/Done:.*Toolyard/).waitFor();
+  const offered = it.model.asked.at(-1).tools.map((tool) => tool.function.name);
+  for (const name of ['get_page_info', 'get_selection', 'open_page', 'show_chart', 'celebrate']) assert.ok(offered.includes(name), name);
+  assert.ok(offered.some((name) => name.endsWith('add_todo')), 'those of apps as well');
+  calm(page);
+});
+
+test('markdown, with nothing of it loaded or run', async () => {
+  const page = await open(browser, url, '/chat');
+  await ask(page, 'hostile markdown');
+  await page.getByRole('heading', { name: 'A title' }).waitFor();
+  await page.getByRole('cell', { name: '1' }).waitFor();
+  await page.getByText('Picture not loaded: spy').waitFor();
+  const link = page.getByRole('link', { name: /read more/ });
+  assert.equal(await link.getAttribute('target'), '_blank');
+  assert.match(await link.getAttribute('rel'), /noopener/);
+  await page.getByText('evil.example', { exact: true }).first().waitFor();
+  assert.equal(await page.locator('.words img, .words script, .words iframe').count(), 0);
+  assert.equal(await page.getByRole('link', { name: 'run me' }).count(), 0);
+  await accessible(page);
+  calm(page);
+});
+
+test('an answer is stopped, retried, and the question edited', async () => {
+  const page = await open(browser, url, '/chat');
+  await ask(page, 'count slowly');
+  await page.getByText(/word3\b/).waitFor();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await ready(page);
+  const said = await page.getByRole('article', { name: 'Assistant' }).innerText();
+  assert.match(said, /word3/);
+  assert.doesNotMatch(said, /word39/);
+  await page.reload();
+  await page.getByText(/word3\b/).waitFor();
+  assert.doesNotMatch(await page.getByRole('article', { name: 'Assistant' }).innerText(), /word39/, 'it does not go on by itself');
+  await page.getByRole('button', { name: 'Retry' }).click();
+  await page.getByText(/word39/).waitFor({ timeout: 20_000 });
+  await ready(page);
+  assert.equal(await page.getByRole('article', { name: 'Assistant' }).count(), 1);
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await page.getByLabel('Edit the message').fill('something else');
+  await accessible(page);
+  await page.getByRole('article').or(page.locator('form')).getByRole('button', { name: 'Send' }).first().click();
+  await page.getByText('You said: something else').waitFor();
+  assert.equal(await page.getByRole('article').count(), 2);
+  calm(page);
+});
+
+test('a reload in the middle of an answer loses nothing', async () => {
+  const page = await open(browser, url, '/chat');
+  await ask(page, 'count slowly');
+  await page.getByText(/word5\b/).waitFor();
+  const asked = it.model.asked.length;
+  await page.reload();
+  await page.getByText(/word39/).waitFor({ timeout: 20_000 });
+  await ready(page);
+  assert.equal(it.model.asked.length, asked, 'the model was not asked again');
+  const all = await page.getByRole('article', { name: 'Assistant' }).allInnerTexts();
+  assert.equal(all.length, 1);
+  assert.equal(all[0].match(/word7\b/g).length, 1, 'nothing twice');
+  await page.reload();
+  await page.getByText(/word39/).waitFor();
+  calm(page);
+});
+
+test('an answer goes on while the user looks at another page, and the model can open one', async () => {
+  const page = await open(browser, url, '/chat');
+  await ask(page, 'open the plugins page');
+  await page.getByRole('heading', { name: 'Plugins', exact: true }).waitFor();
+  await page.goBack();
+  await page.getByText(/Done:.*Plugins/).waitFor();
+  await ask(page, 'open the nowhere page');
+  await page.getByText(/Done:.*(enum|one of|no page|do not fit)/).waitFor();
+  calm(page);
+});
+
+test('a chart and confetti', async () => {
+  const page = await open(browser, url, '/chat');
+  await ask(page, 'a chart please');
+  await page.getByRole('img', { name: 'Apples' }).waitFor();
+  await ready(page);
+  await accessible(page);
+  await ask(page, 'celebrate');
+  await page.getByText('Congratulations!').waitFor();
+  assert.equal(await page.locator('.confetti span').first().isVisible(), false, 'no motion where none is wanted');
+  await page.getByText('Congratulations!').waitFor({ state: 'detached', timeout: 10_000 });
+  calm(page);
+  const moving = await open(browser, url, '/chat', { reducedMotion: 'no-preference' });
+  await ask(moving, 'celebrate');
+  await moving.locator('.confetti span').first().waitFor();
+  calm(moving);
+});
+
+test('conversations are listed, renamed, exported and deleted, for each user by itself', async () => {
+  const page = await open(browser, url, '/chat');
+  await ask(page, 'first question');
+  await page.getByText('You said: first question').waitFor();
+  await ready(page);
+  await page.getByRole('link', { name: 'New conversation' }).click();
+  await page.getByRole('heading', { name: 'What can I do for you?' }).waitFor();
+  await ask(page, 'second question');
+  await page.getByText('You said: second question').waitFor();
+  await ready(page);
+  const list = page.getByRole('navigation', { name: 'Conversations' });
+  await list.getByRole('link', { name: /first question/ }).click();
+  await page.getByText('You said: first question').waitFor();
+  await page.getByRole('button', { name: 'Rename' }).click();
+  await page.getByLabel('Name of the conversation').fill('About firsts');
+  await page.getByRole('dialog').getByRole('button', { name: 'Rename' }).click();
+  await list.getByRole('link', { name: /About firsts/ }).waitFor();
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export as JSON' }).click()]);
+  const exported = JSON.parse(await readFile(await download.path(), 'utf8'));
+  assert.equal(exported.title, 'About firsts');
+  assert.deepEqual(exported.messages.map(({ role }) => role), ['user', 'assistant']);
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('heading', { name: 'What can I do for you?' }).waitFor();
+  assert.equal(await list.getByRole('link', { name: /About firsts/ }).count(), 0);
+  await list.getByRole('link', { name: /second question/ }).waitFor();
+  await page.evaluate(() => localStorage.setItem('toolyard.session', JSON.stringify({ kind: 'dev', user: 'bob@example.com' })));
+  assert.deepEqual(await page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith('toolyard.chats/'))), ['toolyard.chats/ada@example.com']);
+  calm(page);
+});
+
+test('the model is chosen, and what goes wrong is told in words', async () => {
+  const page = await open(browser, url, '/chat');
+  await page.getByLabel('Model').selectOption('scripted/brain');
+  await ask(page, 'with a model');
+  await page.getByText('You said: with a model').waitFor();
+  await ready(page);
+  const refuse = (status, body, headers = {}) => page.context().route('**/api/chat', (route) => route.fulfill({ status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }));
+  await refuse(429, { error: { code: 'RATE_LIMITED', message: 'too many' } }, { 'retry-after': '30' });
+  await ask(page, 'too often');
+  await page.getByRole('alert').getByText('Too many requests. Try again in 30 s.').waitFor();
+  await accessible(page);
+  await page.context().unroute('**/api/chat');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('You said: too often').waitFor();
+  await page.context().route('**/api/chat', (route) => route.abort());
+  await ask(page, 'nobody there');
+  await page.getByRole('alert').getByText('The server cannot be reached.').waitFor();
+  calm(page, /429|ERR_FAILED|Failed to load/);
+});
+
+test('without a model the page says what to do', async () => {
+  const page = await open(browser, url, '/chat');
+  await page.context().route('**/api/models', (route) => route.fulfill({ json: { default: null, models: [], missing: [] } }));
+  await page.reload();
+  await page.getByText('No model can answer yet.').waitFor();
+  await page.getByText(/OPENAI_API_KEY/).waitFor();
+  await accessible(page);
+  calm(page);
+});
+
+test('on a phone the list opens over the page and nothing is wider than it', async () => {
+  const page = await open(browser, url, '/chat', { viewport: { width: 390, height: 844 }, colorScheme: 'dark' });
+  await ask(page, 'hostile markdown');
+  await page.getByRole('heading', { name: 'A title' }).waitFor();
+  await ready(page);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 390));
+  await page.getByRole('button', { name: 'Conversations' }).click();
+  await page.getByRole('dialog').getByRole('link', { name: /hostile markdown/ }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await accessible(page);
+  calm(page);
+});

@@ -1,0 +1,172 @@
+// The glasses simulator: what it shows, hears and says, against the real server with real apps.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { accessible, calm, launch, open } from './browser.mjs';
+import { appRow, display, events, glassesApp, say, until, wear } from './glasses-app.mjs';
+import { stage } from './stage.mjs';
+
+const TODO = 'com.example.todo';
+const call = (it, name, args = {}) => it.api('POST', '/api/tools/execute', { name: `${TODO}:${name}`, arguments: args });
+
+describe('glasses', () => {
+  let it;
+  let browser;
+  let base;
+  before(async () => {
+    [it, browser] = await Promise.all([stage({ port: process.env.STAGE_PORT }), launch()]);
+    base = process.env.CONSOLE_URL ?? it.url;
+  });
+  after(async () => {
+    await browser?.close();
+    await it?.close();
+  });
+  /** Each test begins without a session. */
+  const fresh = async (options) => {
+    await it.api('DELETE', '/api/session').catch(() => undefined);
+    return open(browser, base, '/glasses', options);
+  };
+
+  test('an app is started, draws on the display at its real size, and is stopped', async () => {
+    const page = await fresh();
+    await page.getByText('Known as soon as the glasses are on.').waitFor();
+    await accessible(page);
+    await wear(page, 'Even Realities G1');
+    await page.getByRole('button', { name: 'Start To-do list' }).click();
+    await display(page).getByText('Nothing to do').waitFor();
+    await page.getByText('Drawn by To-do list').waitFor();
+    await appRow(page, 'To-do list').getByText('running').waitFor();
+    await appRow(page, 'To-do list').getByText('in front').waitFor();
+    await page.getByText('640 × 200 pixels, 5 lines, green').waitFor();
+    const box = await display(page).boundingBox();
+    assert.ok(Math.abs(box.width / box.height - 640 / 200) < 0.02, `${box.width} x ${box.height}`);
+    await accessible(page);
+    await page.getByRole('button', { name: 'Stop To-do list' }).click();
+    await display(page).getByText('Nothing is shown').waitFor();
+    await page.getByRole('button', { name: 'Start To-do list' }).waitFor();
+    await page.getByRole('button', { name: 'Disconnect' }).click();
+    await page.getByText('off', { exact: true }).waitFor();
+    calm(page);
+    await page.context().close();
+  });
+
+  test('a tool call wakes an app, and its picture is drawn', async () => {
+    const page = await fresh();
+    await wear(page);
+    await page.getByText(/tools? can be called/).first().waitFor();
+    const { mentraExtensions } = await call(it, 'add_todo', { todo_item: 'buy milk' });
+    assert.equal(mentraExtensions.suppressVoiceResponse, true);
+    await display(page).getByText('1. buy milk').waitFor();
+    await appRow(page, 'To-do list').getByText('woken by a call').waitFor();
+    await events(page).getByText('To-do list started').waitFor();
+    await events(page).getByText(/To-do list answered add_todo: OK after .*, woken in/).waitFor();
+    calm(page);
+    await page.context().close();
+  });
+
+  test('buttons, head, battery and words reach an app, and it speaks', async () => {
+    const app = await glassesApp(it, { permissions: [{ type: 'MICROPHONE' }] });
+    try {
+      const page = await fresh();
+      await wear(page, 'Mentra Live');
+      await page.getByText('These glasses have no display.').waitFor();
+      await accessible(page);
+      await page.getByLabel('Model').selectOption('Simulated Glasses');
+      await page.getByRole('button', { name: 'Start Echo' }).click();
+      await display(page).getByText('ready').waitFor();
+      await page.getByText('An app listens').waitFor();
+      await page.getByRole('button', { name: 'Press', exact: true }).click();
+      await display(page).getByText('pressed short').waitFor();
+      await page.getByRole('button', { name: 'Press long' }).click();
+      await display(page).getByText('pressed long').waitFor();
+      await page.getByLabel('What you say').pressSequentially('hel');
+      await display(page).getByText('hearing: hel').waitFor();
+      await say(page, 'hello there');
+      await display(page).getByText('heard: hello there').waitFor();
+      await page.getByLabel('Charging').check();
+      await display(page).getByText('battery 80').waitFor();
+      await page.getByLabel('Model').selectOption('Even Realities G2');
+      await page.getByRole('button', { name: 'Look up' }).click();
+      await display(page).getByText('head up').waitFor();
+      await page.getByRole('button', { name: 'Swipe down' }).click();
+      await display(page).getByText('touched down_swipe').waitFor();
+
+      await page.getByRole('switch', { name: 'Mute' }).check();
+      app.send({ type: 'audio_play_request', requestId: 'r1', audioUrl: `${it.url.replace('http:', 'https:')}/api/tts?text=milk%20is%20on%20the%20list` });
+      const aloud = page.getByRole('list', { name: 'Said aloud' });
+      await aloud.getByText('milk is on the list').waitFor();
+      await aloud.getByText('muted').waitFor();
+      await assert.doesNotReject(until(() => app.heard.some((one) => one.type === 'audio_play_response' && one.requestId === 'r1' && one.success)));
+      calm(page);
+      await page.context().close();
+    } finally {
+      app.close();
+      await it.api('DELETE', '/api/apps/com.example.echo');
+    }
+  });
+
+  test('other glasses have other tools, and the page says why', async () => {
+    const app = await glassesApp(it, { packageName: 'com.example.maps', name: 'Maps', hardwareRequirements: [{ type: 'DISPLAY', level: 'REQUIRED' }] });
+    try {
+      const page = await fresh();
+      await wear(page, 'Even Realities G1');
+      const shown = page.getByRole('list', { name: 'Tools that can be called' });
+      await page.getByText('Tools that can be called', { exact: true }).click();
+      await shown.getByText('com.example.maps:ping').waitFor();
+      await page.getByLabel('Model').selectOption('Mentra Live');
+      const hidden = page.getByRole('list', { name: 'Hidden tools' }).getByRole('listitem').filter({ hasText: 'com.example.maps:ping' });
+      await hidden.getByText(/display/i).waitFor();
+      await shown.getByText('com.example.maps:ping').waitFor({ state: 'detached' });
+      await appRow(page, 'Maps').getByText('needs other glasses').waitFor();
+      await page.getByLabel('Model').selectOption('Even Realities G1');
+      await hidden.waitFor({ state: 'detached' });
+      calm(page);
+      await page.context().close();
+    } finally {
+      app.close();
+      await it.api('DELETE', '/api/apps/com.example.maps');
+    }
+  });
+
+  test('the glasses stay on while another page is shown, and come back after a loss', async () => {
+    await it.api('DELETE', '/api/session').catch(() => undefined);
+    const page = await open(browser, base, '/settings?tab=about');
+    const sockets = [];
+    await page.routeWebSocket(/glasses-ws/, (socket) => {
+      sockets.push(socket);
+      socket.connectToServer();
+    });
+    await page.getByRole('link', { name: 'Glasses' }).click();
+    await wear(page, 'Even Realities G1');
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByRole('heading', { name: 'Settings' }).waitFor();
+    assert.equal((await it.api('GET', '/api/session')).deviceConnected, true);
+    await page.getByRole('link', { name: 'Glasses' }).click();
+    await page.getByText('connected', { exact: true }).waitFor();
+    assert.equal(sockets.length, 1);
+    await sockets[0].close({ code: 1012, reason: 'the server stops' });
+    await events(page).getByText('The connection was lost. Trying again.').waitFor();
+    await page.getByText('connected', { exact: true }).waitFor();
+    assert.equal(sockets.length, 2);
+    await page.context().close();
+  });
+
+  test('a second device takes the place of the first, which does not fight', async () => {
+    const [one, two] = [await fresh(), await open(browser, base, '/glasses')];
+    await wear(one);
+    await wear(two);
+    await one.getByText('Another device of this user connected, so these glasses are off.').first().waitFor();
+    await one.getByRole('button', { name: 'Connect', exact: true }).waitFor();
+    await two.getByText('connected', { exact: true }).waitFor();
+    await Promise.all([one.context().close(), two.context().close()]);
+  });
+
+  test('on a phone nothing is wider than the screen', async () => {
+    const page = await fresh({ viewport: { width: 390, height: 844 }, colorScheme: 'dark' });
+    await wear(page, 'Even Realities G1');
+    await page.getByRole('button', { name: 'Start To-do list' }).click();
+    await page.getByText('Drawn by To-do list').waitFor();
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+    await accessible(page);
+    await page.context().close();
+  });
+});

@@ -1,0 +1,59 @@
+// What the tests of apps, library and tools share.
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { USER } from './stage.mjs';
+
+// While the console is being worked on it comes from Vite, which asks the server at a port it was told.
+export const at = process.env.STAGE_PORT ? { port: Number(process.env.STAGE_PORT) } : {};
+export const consoleOf = (it) => process.env.CONSOLE_URL ?? it.url;
+
+/** A request without glasses that opens a session: in dev mode a bare user has none. */
+export async function live(it, user = USER) {
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+  const headers = { 'X-User-Id': user, 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
+  const response = await fetch(`${it.url}/mcp`, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }) });
+  assert.equal(response.status, 200);
+}
+
+/** Glasses of a model, as long as the page is open. */
+export async function wear(page, modelName) {
+  const talk = ([user, model]) =>
+    new Promise((resolve, reject) => {
+      const socket = new WebSocket(`ws://${location.host}/glasses-ws?user=${encodeURIComponent(user)}`);
+      socket.onopen = () => {
+        socket.send(JSON.stringify({ type: 'glasses_connection_state', modelName: model, status: 'CONNECTED' }));
+        socket.send(JSON.stringify({ type: 'ping' }));
+      };
+      // The pong comes when the server has taken in which glasses these are.
+      socket.onmessage = (event) => JSON.parse(event.data).type === 'pong' && resolve();
+      socket.onclose = (event) => reject(new Error(`${event.code} ${event.reason}`));
+    });
+  await page.evaluate(talk, [USER, modelName]);
+}
+
+/** A small app over HTTP: answers what it was asked; the tool `slow` tells of its progress first. */
+export async function smallApp() {
+  const asked = [];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const piece of request) body += piece;
+    const call = JSON.parse(body || '{}');
+    asked.push(call);
+    if (call.name === 'slow') {
+      response.setHeader('content-type', 'application/x-ndjson');
+      response.write(`${JSON.stringify({ type: 'progress', progress: 0.5, message: 'half way' })}\n`);
+      return response.end(`${JSON.stringify({ type: 'result', success: true, content: 'done slowly' })}\n`);
+    }
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ success: true, content: { echoed: call.arguments } }));
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${server.address().port}`, asked, close: () => server.close() };
+}
+
+/** Nothing is wider than the screen of a phone. */
+export async function fitsPhone(page) {
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), page.viewportSize().width);
+}
+
+export const PHONE = { viewport: { width: 390, height: 844 }, colorScheme: 'dark' };

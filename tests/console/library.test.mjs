@@ -1,0 +1,82 @@
+// The library: what fits, what it asks for, install and remove.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { accessible, calm, launch, open } from './browser.mjs';
+import { at, consoleOf, fitsPhone, PHONE, wear } from './kit.mjs';
+import { stage } from './stage.mjs';
+
+const CAMERA = 'com.example.camera';
+let it;
+let browser;
+
+const visit = (more) => open(browser, consoleOf(it), '/library', more);
+const card = (page, name) => page.getByRole('listitem').filter({ has: page.getByRole('heading', { name, exact: true }) });
+
+before(async () => {
+  [it, browser] = await Promise.all([stage(at), launch()]);
+  await it.api('POST', '/api/apps', {
+    packageName: CAMERA,
+    name: 'Snapshots',
+    description: 'Takes pictures.',
+    permissions: [{ type: 'CAMERA', description: 'To take them' }],
+    hardwareRequirements: [{ type: 'CAMERA', level: 'REQUIRED' }],
+    tools: [{ name: 'take_picture', title: 'Take a picture', description: 'Takes one now', inputSchema: { type: 'object' } }],
+  });
+});
+after(async () => {
+  await browser?.close();
+  await it?.close();
+});
+
+test('an app is installed, with its permissions in words, and removed after a question', async () => {
+  const page = await visit();
+  const snapshots = card(page, 'Snapshots');
+  await snapshots.getByText('No glasses connected').waitFor();
+  await snapshots.getByText('takes pictures and video while you have it open').waitFor();
+  await snapshots.getByText('“To take them”').waitFor();
+  await snapshots.getByText('1 tool').click();
+  await snapshots.getByText('Takes one now').waitFor();
+  await accessible(page);
+  await snapshots.getByRole('button', { name: 'Install Snapshots' }).click();
+  await snapshots.getByText('Installed').waitFor();
+  const installed = async () => (await it.api('GET', '/api/installs')).installs.map(({ packageName }) => packageName);
+  assert.ok((await installed()).includes(CAMERA));
+  await snapshots.getByRole('button', { name: 'Remove Snapshots' }).click();
+  const ask = page.getByRole('dialog', { name: 'Remove Snapshots?' });
+  await ask.getByText('is deleted').waitFor();
+  await accessible(page);
+  await ask.getByRole('button', { name: 'Cancel' }).click();
+  assert.ok((await installed()).includes(CAMERA));
+  await snapshots.getByRole('button', { name: 'Remove Snapshots' }).click();
+  await ask.getByRole('button', { name: 'Remove', exact: true }).click();
+  await snapshots.getByRole('button', { name: 'Install Snapshots' }).waitFor();
+  assert.ok(!(await installed()).includes(CAMERA));
+  calm(page, /401/);
+  await page.context().close();
+});
+
+test('it says what fits the glasses, and searches', async () => {
+  const wearer = await visit();
+  await wear(wearer, 'Even Realities G1');
+  const page = await visit();
+  await page.getByText('Your glasses: Even Realities G1').waitFor();
+  await card(page, 'Snapshots').getByText('Needs a camera; your glasses have none').waitFor();
+  await card(page, 'To-do list').getByText('Fits your Even Realities G1').waitFor();
+  await accessible(page);
+  await page.getByLabel('Search the library').fill('snap');
+  await card(page, 'To-do list').waitFor({ state: 'detached' });
+  await card(page, 'Snapshots').waitFor();
+  await page.getByLabel('Search the library').fill('nobody has this');
+  await page.getByText('Nothing found').waitFor();
+  calm(page);
+  await page.context().close();
+  await wearer.context().close();
+});
+
+test('on a phone nothing is wider than the screen', async () => {
+  const page = await visit(PHONE);
+  await card(page, 'Snapshots').waitFor();
+  await fitsPhone(page);
+  await accessible(page);
+  await page.context().close();
+});

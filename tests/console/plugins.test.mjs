@@ -1,0 +1,267 @@
+// Plugins of the browser: whom it believes, what it asks before it installs, and that code cannot get out of its sandbox.
+import assert from 'node:assert/strict';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { accessible, calm, launch, open } from './browser.mjs';
+import { curated, newKey, plugin, signed, withTool } from './plugin-kit.mjs';
+import { stage } from './stage.mjs';
+
+let it, browser, trust, url;
+before(async () => {
+  trust = await curated();
+  it = await stage({ config: trust.config, ...(process.env.CONSOLE_PORT && { port: Number(process.env.CONSOLE_PORT) }) });
+  url = process.env.CONSOLE_URL ?? it.url;
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await it?.close();
+  if (trust) await rm(trust.dir, { recursive: true, force: true });
+});
+
+/** A page of the console, with what the browser has kept from before. */
+async function visit(path, kept = {}, options = {}) {
+  const page = await open(browser, url, path, options);
+  // Until it knows whom to believe: what it writes then would be written over what the test puts there.
+  await page.getByText(path === '/plugins' ? 'Root key' : 'What can I do for you?').waitFor();
+  await page.evaluate((items) => Object.entries(items).forEach(([key, value]) => localStorage.setItem(key, value)), kept);
+  if (Object.keys(kept).length > 0) await page.reload();
+  return page;
+}
+
+/** Opens the review of a manifest, by pasting it. */
+async function paste(page, manifest) {
+  await page.getByRole('button', { name: 'Add a plugin' }).first().click();
+  await page.getByLabel('Or paste it').fill(typeof manifest === 'string' ? manifest : JSON.stringify(manifest));
+  await page.getByRole('button', { name: 'Look at it' }).click();
+  return page.getByRole('dialog');
+}
+
+async function installSigned(page, manifest) {
+  const dialog = await paste(page, signed(manifest, trust.curator));
+  await dialog.getByText('Signed by The curators of this server').waitFor();
+  const agree = dialog.getByLabel('I agree to what changes');
+  if (await agree.isVisible()) await agree.check();
+  await dialog.getByRole('button', { name: /Allow and/ }).click();
+  await page.getByRole('article', { name: manifest.name }).getByText('Signed by').waitFor();
+}
+
+const toPage = (page, name) => page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click();
+
+/** Has the model call a tool, and gives what came back to it. */
+async function call(page, tool, args = {}) {
+  await page.getByRole('textbox', { name: 'Message' }).fill(`call ${tool} with ${JSON.stringify(args)}`);
+  const asked = it.model.asked.length;
+  await page.keyboard.press('Enter');
+  await page.getByText(/^Done:/).last().waitFor({ timeout: 45_000 });
+  await page.getByRole('button', { name: 'Send' }).waitFor();
+  const answer = it.model.asked.slice(asked).flatMap(({ messages }) => messages).findLast(({ role }) => role === 'tool');
+  const text = typeof answer.content === 'string' ? answer.content : answer.content.map((part) => part.text).join('');
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+test('a signed plugin is installed from a file, runs in a chat beside a tool of the server, is turned off and uninstalled', async () => {
+  const page = await visit('/plugins');
+  await page.getByRole('heading', { name: 'No plugins yet' }).waitFor();
+  await accessible(page);
+  const file = join(trust.dir, 'sums.json');
+  await writeFile(file, JSON.stringify(signed(plugin({ permissions: { network: ['api.example.com', '*.example.org'], storage: { bytes: 65536 }, clock: true } }), trust.curator), null, 2));
+  await page.getByRole('button', { name: 'Add a plugin' }).first().click();
+  await accessible(page);
+  await page.getByLabel('File').setInputFiles(file);
+  const dialog = page.getByRole('dialog', { name: 'Install Sums?' });
+  await dialog.getByText('Signed by The curators of this server').waitFor();
+  await dialog.getByText('Send and fetch data: api.example.com').waitFor();
+  await dialog.getByText('Send and fetch data: everything under example.org').waitFor();
+  await dialog.getByText('Keep data in this browser, at most 64.0 KiB').waitFor();
+  await dialog.getByText('Know what time it is').waitFor();
+  await accessible(page);
+  await dialog.getByRole('button', { name: 'Allow and install' }).click();
+  const card = page.getByRole('article', { name: 'Sums' });
+  await card.getByText('Signed by The curators of this server').waitFor();
+  await page.getByText('Root key').waitFor();
+  await accessible(page);
+
+  await toPage(page, 'Chat');
+  assert.deepEqual(await call(page, 'add', { a: 2, b: 40 }), { sum: 42 });
+  await page.getByText('Sums', { exact: true }).first().waitFor();
+  await page.getByRole('textbox', { name: 'Message' }).fill('calculate 6 * 7');
+  await page.keyboard.press('Enter');
+  await page.getByText(/Done:.*42/).last().waitFor();
+
+  await toPage(page, 'Plugins');
+  await card.getByRole('switch', { name: 'Sums is on' }).click({ force: true });
+  await page.reload();
+  assert.equal(await card.getByRole('switch').isChecked(), false);
+  await toPage(page, 'Chat');
+  await page.getByRole('textbox', { name: 'Message' }).fill('call add with {"a":1,"b":1}');
+  await page.keyboard.press('Enter');
+  await page.getByText(/^You said: call add/).waitFor();
+  assert.ok(!it.model.asked.at(-1).tools.some((tool) => tool.function.name === 'add'));
+  await toPage(page, 'Plugins');
+  await card.getByRole('button', { name: 'Uninstall' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Uninstall' }).click();
+  await page.getByRole('heading', { name: 'No plugins yet' }).waitFor();
+  calm(page);
+});
+
+test('an unsigned plugin needs a second yes', async () => {
+  const page = await visit('/plugins');
+  const dialog = await paste(page, withTool('com.example.loose', 'loose', 'return "I ran";'));
+  await dialog.getByText('Unsigned', { exact: true }).waitFor();
+  const go = dialog.getByRole('button', { name: 'Allow and install' });
+  assert.ok(await go.isDisabled());
+  await dialog.getByLabel('I know where it comes from; let it run unsigned').check();
+  await accessible(page);
+  await go.click();
+  await page.getByRole('article', { name: 'loose' }).getByText('Unsigned').waitFor();
+  await toPage(page, 'Chat');
+  assert.equal(await call(page, 'loose'), 'I ran');
+  calm(page);
+});
+
+test('what was changed, called back, ran out or comes from a stranger is not installed', async () => {
+  const page = await visit('/plugins');
+  const refused = async (manifest, badge, why) => {
+    const dialog = await paste(page, manifest);
+    await dialog.getByText(badge, { exact: true }).waitFor();
+    await dialog.getByText(why).waitFor();
+    assert.ok(await dialog.getByRole('button', { name: 'Allow and install' }).isDisabled());
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+  };
+  const good = signed(plugin(), trust.curator);
+  await refused({ ...good, description: 'Changed.' }, 'Modified', /changed after it was signed/);
+  await refused({ ...good, tools: [{ ...good.tools[0], executorCode: 'return 1;' }] }, 'Modified', /changed after/);
+  await refused(signed(plugin(), newKey()), 'Unknown key', /no key list that is believed/);
+  await refused(signed(plugin({ expiresAt: '2020-01-01T00:00:00Z' }), trust.curator), 'Expired', /the plugin ran out/);
+  await it.api('POST', '/api/plugins/sign', { manifest: plugin({ id: 'com.example.bad', name: 'Bad' }) });
+  await it.api('POST', '/api/plugins/com.example.bad/revoke', { reason: 'it steals' });
+  await page.reload();
+  await refused(signed(plugin({ id: 'com.example.bad' }), trust.curator), 'Revoked', /called back: it steals/);
+  const dialog = await paste(page, '{"id": "a", "id": "b"}');
+  await dialog.getByText(/the name is there twice/).waitFor();
+  await dialog.getByRole('button', { name: 'Close', exact: true }).last().click();
+  await page.getByRole('heading', { name: 'No plugins yet' }).waitFor();
+  calm(page);
+});
+
+test('a plugin that was changed in the storage, or called back later, does not run', async () => {
+  const page = await visit('/plugins');
+  await installSigned(page, withTool('com.example.later', 'later', 'return 1;'));
+  await it.api('POST', '/api/plugins/sign', { manifest: withTool('com.example.later', 'later', 'return 1;') });
+  await page.evaluate(() => localStorage.setItem('toolyard.plugins', localStorage.getItem('toolyard.plugins').replace('return 1;', 'return 2;')));
+  await page.reload();
+  const card = page.getByRole('article', { name: 'later' });
+  await card.getByText('Modified').waitFor();
+  assert.ok(await card.getByRole('switch').isDisabled());
+  await accessible(page);
+  await page.evaluate(() => localStorage.setItem('toolyard.plugins', localStorage.getItem('toolyard.plugins').replace('return 2;', 'return 1;')));
+  await page.reload();
+  await card.getByText('Signed by').waitFor();
+  await it.api('POST', '/api/plugins/com.example.later/revoke', { reason: '' });
+  await page.reload();
+  await card.getByText('Revoked').waitFor();
+  await toPage(page, 'Chat');
+  await page.getByRole('textbox', { name: 'Message' }).fill('call later');
+  await page.keyboard.press('Enter');
+  await page.getByText(/^You said: call later/).waitFor();
+  calm(page);
+});
+
+test('an update that asks for more asks again, and tools of one name are refused with both names', async () => {
+  const page = await visit('/plugins');
+  await installSigned(page, plugin());
+  let dialog = await paste(page, signed(plugin({ version: '1.1.0', permissions: { clock: true } }), trust.curator));
+  await dialog.getByText('New permission: Know what time it is').waitFor();
+  assert.ok(await dialog.getByRole('button', { name: 'Allow and update' }).isDisabled());
+  await dialog.getByLabel('I agree to what changes').check();
+  await dialog.getByRole('button', { name: 'Allow and update' }).click();
+  await page.getByRole('article', { name: 'Sums' }).getByText('1.1.0').waitFor();
+  dialog = await paste(page, signed(plugin({ permissions: { clock: true } }), trust.curator));
+  await dialog.getByText('It goes back to an older version.').waitFor();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  dialog = await paste(page, signed(plugin({ id: 'com.example.more', name: 'More sums' }), trust.curator));
+  await dialog.getByText('Its tool add has the name of a tool of Sums. Uninstall one of More sums and Sums.').waitFor();
+  assert.ok(await dialog.getByRole('button', { name: 'Allow and install' }).isDisabled());
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  dialog = await paste(page, signed(withTool('com.example.page', 'open_page', 'return 1;'), trust.curator));
+  await dialog.getByText('Its tool open_page has the name of a tool of the console.').waitFor();
+  calm(page);
+});
+
+test('the catalogue offers what curators signed, for the browser and for the server', async () => {
+  await it.api('POST', '/api/plugins/sign', { manifest: withTool('com.example.listed', 'listed', 'return "listed ran";', { name: 'Listed' }) });
+  const page = await visit('/plugins');
+  await page.getByRole('tab', { name: 'Catalogue' }).click();
+  await page.getByLabel('Search').fill('Listed');
+  await page.getByRole('button', { name: /Look at it\s*: Listed 1.0.0/ }).waitFor();
+  await accessible(page);
+  await page.getByRole('button', { name: /Look at it\s*: Listed 1.0.0/ }).click();
+  let dialog = page.getByRole('dialog');
+  await dialog.getByText('Signed by The curators of this server').waitFor();
+  await dialog.getByRole('button', { name: 'Allow and install' }).click();
+  await page.getByRole('article', { name: 'Listed' }).getByText('Signed by').waitFor();
+  await page.getByRole('tab', { name: 'Catalogue' }).click();
+  await page.getByText('In this browser', { exact: true }).last().waitFor();
+  await accessible(page);
+  await page.getByRole('tab', { name: 'On the server' }).click();
+  await page.getByRole('heading', { name: 'No plugins on the server' }).waitFor();
+  dialog = await paste(page, signed(withTool('com.example.remote', 'remote', 'return 1;', { name: 'Remote' }), trust.curator));
+  assert.equal(await dialog.getByLabel('Where it runs').inputValue(), 'server');
+  await dialog.getByRole('button', { name: 'Allow and install' }).click();
+  const card = page.getByRole('article', { name: 'Remote' });
+  await card.getByText('Signed').waitFor();
+  await accessible(page);
+  await card.getByRole('switch').click({ force: true });
+  await page.waitForFunction(() => !document.querySelector('[role=switch]').checked);
+  assert.equal((await it.api('GET', '/api/plugins/installed')).plugins[0].enabled, false);
+  await card.getByRole('button', { name: 'Uninstall' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Uninstall' }).click();
+  await page.getByRole('heading', { name: 'No plugins on the server' }).waitFor();
+  calm(page);
+});
+
+test('the root is pinned when it is first seen; another one is refused until the user accepts it', async () => {
+  const stranger = newKey();
+  const kept = { 'toolyard.plugin-root': JSON.stringify({ root: stranger.spki, since: '2026-01-01T00:00:00Z' }) };
+  const page = await visit('/plugins', kept);
+  await page.getByRole('alert').getByText(trust.root.id).waitFor();
+  await accessible(page);
+  let dialog = await paste(page, signed(plugin(), trust.curator));
+  await dialog.getByText('Unknown key', { exact: true }).waitFor();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'Believe the new key' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Believe it' }).click();
+  await page.getByRole('alert').waitFor({ state: 'detached' });
+  dialog = await paste(page, signed(plugin(), trust.curator));
+  await dialog.getByText('Signed by The curators of this server').waitFor();
+  calm(page);
+});
+
+test('plugins of an older client are offered as unsigned ones and never run unasked', async () => {
+  const older = [{ id: 'dev-greeter', name: 'Greeter', version: '1.0.0', installedAt: '2025-12-01T10:00:00Z', signature: 'AAAA', curatorId: 'x', tools: [{ name: 'greet', description: 'Greets', parameters: { type: 'object' }, executorCode: 'window.greeted = true; return "hello";' }] }];
+  const page = await visit('/chat', { hustle_plugins: JSON.stringify(older) });
+  await page.getByRole('textbox', { name: 'Message' }).fill('call greet');
+  await page.keyboard.press('Enter');
+  await page.getByText(/^You said: call greet/).waitFor();
+  await toPage(page, 'Plugins');
+  await page.getByRole('heading', { name: 'Plugins of an older client' }).waitFor();
+  await accessible(page);
+  await page.getByRole('button', { name: /Look at it\s*: Greeter/ }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('Unsigned', { exact: true }).waitFor();
+  await dialog.getByLabel('I know where it comes from; let it run unsigned').check();
+  await dialog.getByRole('button', { name: 'Allow and install' }).click();
+  await page.getByRole('heading', { name: 'Plugins of an older client' }).waitFor({ state: 'detached' });
+  await toPage(page, 'Chat');
+  const answer = await call(page, 'greet');
+  assert.match(JSON.stringify(answer), /window is not defined/);
+  assert.equal(await page.evaluate(() => window.greeted), undefined);
+  assert.equal(await page.evaluate(() => localStorage.getItem('hustle_plugins') !== null), true);
+  calm(page);
+});

@@ -1,0 +1,174 @@
+// The settings: tokens, grants and app settings, upstreams, plugin policy, models, about.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { accessible, calm, launch, open } from './browser.mjs';
+import { stage } from './stage.mjs';
+
+const TODO = 'com.example.todo';
+
+describe('settings', () => {
+  let it;
+  let browser;
+  let base;
+  before(async () => {
+    [it, browser] = await Promise.all([stage({ port: process.env.STAGE_PORT, auth: 'token', settings: ['net.allow_loopback=true'] }), launch()]);
+    base = process.env.CONSOLE_URL ?? it.url;
+  });
+  after(async () => {
+    await browser?.close();
+    await it?.close();
+  });
+  const settings = (tab, options) => open(browser, base, `/settings?tab=${tab}`, { token: it.token, ...options });
+  const status = async (token) => (await fetch(`${it.url}/api/me`, { headers: { Authorization: `Bearer ${token}` } })).status;
+
+  test('a token is made, shown once, works, and is revoked', async () => {
+    const page = await settings('tokens');
+    await page.getByRole('button', { name: 'New token' }).click();
+    await accessible(page);
+    const form = page.getByRole('dialog', { name: 'New token' });
+    await form.getByLabel('Name').fill('laptop');
+    await form.getByLabel('For whom').fill('ada@example.com');
+    await form.getByLabel('Good for').selectOption('7');
+    await form.getByRole('button', { name: 'Make it' }).click();
+    const once = page.getByRole('dialog', { name: 'Your new token' });
+    const token = await once.getByLabel('Token', { exact: true }).innerText();
+    assert.equal(await status(token), 200);
+    await accessible(page);
+    await once.getByRole('button', { name: 'I have it' }).click();
+    const row = page.getByRole('list', { name: 'Tokens' }).getByRole('listitem').filter({ hasText: 'laptop' });
+    await row.getByText(/For ada@example.com, as user/).waitFor();
+    assert.ok(!(await page.content()).includes(token));
+    await accessible(page);
+
+    await row.getByRole('button', { name: 'Revoke laptop' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await row.waitFor({ state: 'detached' });
+    assert.equal(await status(token), 401);
+    await page.getByLabel('Show ended and revoked ones too').check();
+    await row.getByText('revoked').waitFor();
+    calm(page);
+    await page.context().close();
+  });
+
+  test('a user has no choice of roles, and no upstreams', async () => {
+    const { token } = await it.api('POST', '/api/tokens', { name: 'ada', user: 'ada@example.com' });
+    const page = await settings('upstreams', { token });
+    await page.getByRole('tab', { name: 'Tokens', selected: true }).waitFor();
+    assert.equal(await page.getByRole('tab', { name: 'Upstreams' }).count(), 0);
+    await page.getByRole('button', { name: 'New token' }).click();
+    const form = page.getByRole('dialog', { name: 'New token' });
+    await form.getByLabel('Name').waitFor();
+    assert.equal(await form.getByLabel('Role').count(), 0);
+    calm(page);
+    await page.context().close();
+  });
+
+  test('an app gets the grant, loses it, and has its settings set', async () => {
+    await it.api('PATCH', `/api/apps/${TODO}`, {
+      settings: [
+        { type: 'group', title: 'List' },
+        { type: 'toggle', key: 'loud', label: 'Loud', defaultValue: false },
+        { type: 'slider', key: 'most', label: 'Most lines', min: 1, max: 9, defaultValue: 5 },
+        { type: 'select', key: 'order', label: 'Order', options: [{ label: 'Oldest first', value: 'old' }, { label: 'Newest first', value: 'new' }], defaultValue: 'old' },
+      ],
+    });
+    const { token } = await it.api('POST', '/api/tokens', { name: 'ada', user: 'ada@example.com' });
+    const page = await settings('grants', { token });
+    const app = page.getByRole('list', { name: 'Your apps' }).getByRole('listitem').filter({ hasText: 'To-do list' });
+    const grant = app.getByRole('switch', { name: 'May call tools of other apps' });
+    const granted = async () => (await it.api('GET', '/api/installs')).installs[0].assistant;
+    await grant.check();
+    await page.getByText('To-do list may now call the tools of your other apps.').waitFor();
+    assert.equal(await granted(), true);
+    await grant.uncheck();
+    await page.getByText('To-do list may only use its own tools now.').waitFor();
+    assert.equal(await granted(), false);
+
+    await app.getByRole('button', { name: 'Settings of To-do list' }).click();
+    await app.getByRole('switch', { name: 'Loud' }).check();
+    await app.getByLabel('Most lines').fill('12');
+    await app.getByLabel('Order').selectOption('new');
+    await app.getByRole('button', { name: 'Save' }).click();
+    await app.getByText('At most 9.').waitFor();
+    await accessible(page);
+    await app.getByLabel('Most lines').fill('7');
+    await app.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The settings of To-do list are saved.').waitFor();
+    const values = (await it.api('GET', `/api/settings/apps/${TODO}`)).settings.map((one) => one.value);
+    assert.deepEqual(values, [undefined, true, 7, 'new']);
+    calm(page);
+    await page.context().close();
+  });
+
+  test('an upstream is added, changed without its secret being lost, and removed', async () => {
+    const page = await settings('upstreams');
+    await page.getByRole('heading', { name: 'No upstreams' }).waitFor();
+    await accessible(page);
+    await page.getByRole('button', { name: 'Add an upstream' }).click();
+    const form = page.getByRole('dialog', { name: 'Add an upstream' });
+    await form.getByLabel('Id').fill('Bad Id');
+    await form.getByRole('button', { name: 'Add', exact: true }).click();
+    await form.getByText(/1 to 40 of a-z/).waitFor();
+    await accessible(page);
+    await form.getByLabel('Id').fill('github');
+    await form.getByLabel('Name', { exact: true }).fill('GitHub');
+    await form.getByLabel('URL', { exact: true }).fill('http://127.0.0.1:9/mcp');
+    await form.getByLabel('Headers').fill('Authorization: Bearer s3cret');
+    await form.getByRole('button', { name: 'Add', exact: true }).click();
+    const one = page.getByRole('list', { name: 'Upstreams' }).getByRole('listitem').filter({ hasText: 'GitHub' });
+    await one.getByText('mcp.github').waitFor();
+    await one.getByRole('button', { name: 'Refresh github' }).click();
+    await one.getByText('down', { exact: true }).waitFor();
+    assert.ok(!(await page.content()).includes('s3cret'));
+
+    await one.getByRole('button', { name: 'Change github' }).click();
+    const change = page.getByRole('dialog', { name: 'Change github' });
+    assert.equal(await change.getByLabel('Headers').inputValue(), 'Authorization: (sealed)');
+    await change.getByLabel('Not these').fill('delete_*');
+    await change.getByRole('switch', { name: /For everybody/ }).check();
+    await change.getByRole('button', { name: 'Save' }).click();
+    await one.getByText('for everybody', { exact: true }).waitFor();
+    const { details } = await it.api('GET', '/api/upstreams/github');
+    assert.deepEqual([details.exclude, details.headers], [['delete_*'], { Authorization: '(sealed)' }]);
+    await accessible(page);
+
+    await one.getByRole('button', { name: 'Remove github' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await one.waitFor({ state: 'detached' });
+    assert.deepEqual((await it.api('GET', '/api/upstreams')).upstreams, []);
+    calm(page);
+    await page.context().close();
+  });
+
+  test('policy, models and about say what holds', async () => {
+    const page = await settings('plugins');
+    await page.getByText(/This server runs no plugins|Users may run plugins/).waitFor();
+    await page.getByText('Plugins of one user').waitFor();
+    await accessible(page);
+    await page.getByRole('tab', { name: 'Models' }).click();
+    const models = page.getByRole('list', { name: 'Models', exact: true });
+    await models.getByText('scripted/brain').waitFor();
+    await models.getByText('asked where nobody names one').waitFor();
+    await page.getByRole('list', { name: 'Missing' }).getByText(/OPENAI_API_KEY/).waitFor();
+    await accessible(page);
+    await page.getByRole('tab', { name: 'About' }).click();
+    await page.getByText('by token', { exact: true }).waitFor();
+    const link = await page.getByRole('link', { name: 'the OpenAPI document' }).getAttribute('href');
+    assert.equal((await fetch(it.url + link)).status, 200);
+    await accessible(page);
+    calm(page);
+    await page.context().close();
+  });
+
+  test('every tab fits on a phone', async () => {
+    const page = await settings('tokens', { viewport: { width: 390, height: 844 } });
+    for (const name of ['Tokens', 'Apps and grants', 'Upstreams', 'Plugin policy', 'Models', 'About']) {
+      await page.getByRole('tab', { name }).click();
+      await page.getByRole('tab', { name, selected: true }).waitFor();
+      await page.waitForLoadState('networkidle');
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390, name);
+    }
+    calm(page);
+    await page.context().close();
+  });
+});

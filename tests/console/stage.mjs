@@ -1,0 +1,117 @@
+// A whole platform for one test file: the real server, the to-do app and the assistant as processes, and a scripted model.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startModel } from './model.mjs';
+
+const root = new URL('../../', import.meta.url).pathname;
+const bin = process.env.TOOLYARD_BIN ?? join(root, 'target/debug');
+export const USER = 'ada@example.com';
+const TODO = 'com.example.todo';
+const ASSISTANT = 'com.example.assistant';
+
+async function freePort() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Tries until it works; a process that does not start fails the test with its log. */
+async function until(what, log, work) {
+  for (let tries = 0; tries < 300; tries += 1) {
+    try {
+      const value = await work();
+      if (value) return value;
+    } catch {
+      // Not yet.
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`${what} did not start:\n${existsSync(log) ? await readFile(log, 'utf8') : ''}`);
+}
+
+/**
+ * `port` of the server, else any free one; `auth`: `dev` or `token`; `settings`: more of `--set`; `config`: the text of a
+ * configuration file; `assistant`: whether it runs.
+ */
+export async function stage({ port, auth = 'dev', settings = [], config = '', assistant = false } = {}) {
+  const dir = await mkdtemp(join(tmpdir(), 'toolyard-console-'));
+  const model = await startModel();
+  const url = `http://127.0.0.1:${port ?? (await freePort())}`;
+  const children = [];
+  const start = (name, args, env = {}) => {
+    const log = join(dir, `${name}.log`);
+    const child = spawn('/bin/sh', ['-c', `exec "$0" "$@" >"${log}" 2>&1 </dev/null`, join(bin, name), ...args], {
+      env: { ...process.env, ...env },
+      cwd: dir,
+    });
+    children.push(child);
+    return log;
+  };
+  const file = join(dir, 'toolyard.toml');
+  await writeFile(file, config);
+  const common = ['--config', file, '--listen', url.slice(7), '--data', dir, '--auth', auth];
+  const sets = [`models.scripted={ url = "${model.url}" }`, 'chat.model=scripted/brain', 'model_search.local_servers=false', ...settings];
+  const log = start('toolyard', ['serve', ...common, ...sets.flatMap((set) => ['--set', set])]);
+  await until('The server', log, async () => (await fetch(`${url}/readyz`)).ok);
+
+  let token;
+  if (auth === 'token') token = (await run(join(bin, 'toolyard'), ['token', 'operator', 'boss@example.com', '--config', file, '--data', dir])).trim();
+  const api = async (method, path, body, user = USER) => {
+    const headers = { 'X-User-Id': user, ...(token && { Authorization: `Bearer ${token}` }), ...(body !== undefined && { 'Content-Type': 'application/json' }) };
+    const response = await fetch(url + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return text === '' ? undefined : JSON.parse(text);
+  };
+  const appUrl = async () => `127.0.0.1:${await freePort()}`;
+  const bring = async (name, program, details, prefix) => {
+    const listen = await appUrl();
+    const created = await api('POST', '/api/apps', { publicUrl: `http://${listen}`, kind: 'session', ...details });
+    const env = { [`${prefix}_API_KEY`]: created.apiKey, [`${prefix}_SIGNING_SECRET`]: created.signingSecret };
+    return { listen, env, log: (args) => start(program, ['--listen', listen, '--server', url, '--package', details.packageName, '--register', ...args], env) };
+  };
+
+  const todo = await bring('todo', 'toolyard-todo', { packageName: TODO, name: 'To-do list', description: 'Keeps what you have to do.', appType: 'standard' }, 'TODO');
+  const todoLog = todo.log([]);
+  await until('The to-do app', todoLog, async () => (await api('GET', `/api/apps/${TODO}`)).toolCount > 0);
+  await api('PUT', `/api/installs/${TODO}`);
+  if (assistant) {
+    const details = { packageName: ASSISTANT, name: 'Assistant', description: 'Answers when you speak.', appType: 'background', permissions: [{ type: 'MICROPHONE' }] };
+    const one = await bring('assistant', 'toolyard-assistant', details, 'ASSISTANT');
+    const settingsFile = join(dir, 'assistant.toml');
+    await writeFile(settingsFile, `model = "scripted/brain"\ndata = "${dir}/assistant.db"\n[models.scripted]\nurl = "${model.url}"\n`);
+    const assistantLog = one.log(['--config', settingsFile]);
+    await until('The assistant', assistantLog, async () => (await fetch(`http://${one.listen}/health`)).ok);
+    await api('PUT', `/api/installs/${ASSISTANT}`);
+    await api('PUT', `/api/installs/${ASSISTANT}/assistant`);
+  }
+  return {
+    url,
+    dir,
+    model,
+    token,
+    api,
+    async close() {
+      model.close();
+      for (const child of children) child.kill('SIGTERM');
+      await Promise.all(children.map((child) => child.exitCode ?? child.signalCode ?? new Promise((resolve) => child.on('exit', resolve))));
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+function run(program, args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    let [out, err] = ['', ''];
+    child.stdout.on('data', (piece) => (out += piece));
+    child.stderr.on('data', (piece) => (err += piece));
+    child.on('exit', (code) => (code === 0 ? resolve(out) : reject(new Error(err))));
+  });
+}

@@ -1,0 +1,118 @@
+// The user's tools: on and off, hidden with the reason, what changed since last seen.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { accessible, calm, launch, open } from './browser.mjs';
+import { at, consoleOf, fitsPhone, live, PHONE, wear } from './kit.mjs';
+import { stage } from './stage.mjs';
+
+const TODO = 'com.example.todo';
+let it;
+let browser;
+
+const visit = (more) => open(browser, consoleOf(it), '/tools', more);
+const names = async () => (await it.api('GET', '/api/tools')).tools.map(({ name }) => name);
+
+before(async () => {
+  [it, browser] = await Promise.all([stage(at), launch()]);
+});
+after(async () => {
+  await browser?.close();
+  await it?.close();
+});
+
+test('without a session it says what to do', async () => {
+  const page = await visit();
+  await page.getByText('Nobody is live').waitFor();
+  await accessible(page);
+  await page.getByRole('link', { name: 'Open the Glasses page' }).click();
+  await page.waitForURL(/\/console\/glasses/);
+  calm(page, /401/);
+  await page.context().close();
+});
+
+test('a tool that is turned off is gone for assistants, and comes back', async () => {
+  await live(it);
+  const page = await visit();
+  const group = page.getByRole('region', { name: 'To-do list' });
+  await group.getByText('Add a todo', { exact: true }).click();
+  await group.getByRole('row', { name: /todo_item.*text.*The to-do item text/ }).waitFor();
+  await accessible(page);
+  const toggle = group.getByRole('switch', { name: 'Delete a todo on' });
+  assert.ok(await toggle.isChecked());
+  await toggle.uncheck({ force: true });
+  await page.getByText('Delete a todo is off.').waitFor();
+  assert.ok(!(await names()).includes(`${TODO}:delete_todo`));
+  await page.reload();
+  assert.ok(!(await toggle.isChecked()));
+  await group.getByText('Delete a to-do item for good').waitFor();
+  await page.getByLabel('Which tools to show').selectOption('off');
+  await group.getByText('Add a todo', { exact: true }).waitFor({ state: 'detached' });
+  await toggle.check({ force: true });
+  await page.getByText('Delete a todo is on.').waitFor();
+  assert.ok((await names()).includes(`${TODO}:delete_todo`));
+  calm(page);
+  await page.context().close();
+});
+
+test('the keyboard turns a tool off as well', async () => {
+  await live(it);
+  const page = await visit();
+  const toggle = page.getByRole('switch', { name: 'Reopen a todo on' });
+  await toggle.focus();
+  await page.keyboard.press('Space');
+  await page.getByText('Reopen a todo is off.').waitFor();
+  await toggle.focus();
+  await page.keyboard.press('Space');
+  await page.getByText('Reopen a todo is on.').waitFor();
+  await page.context().close();
+});
+
+test('what is new, changed and gone since the last look is marked until it is seen', async () => {
+  await live(it);
+  const page = await visit();
+  const group = page.getByRole('region', { name: 'To-do list' });
+  await group.getByText('Add a todo', { exact: true }).waitFor();
+  await page.getByText('Since you last looked').waitFor({ state: 'detached' });
+  const { tools, prompts, resources } = await it.api('GET', `/api/apps/${TODO}/tools`);
+  const changed = tools.filter(({ name }) => name !== 'mark_todo_incomplete').map((tool) => (tool.name === 'get_todos' ? { ...tool, description: 'Another' } : tool));
+  await it.api('POST', `/api/apps/${TODO}/tools`, { tools: [...changed, { name: 'fresh', title: 'Fresh one', inputSchema: { type: 'object' } }], prompts, resources });
+  await page.reload();
+  await page.getByText('1 new, 1 changed, 1 gone.').waitFor();
+  await page.getByText(`Gone: ${TODO}:mark_todo_incomplete`).waitFor();
+  await group.getByRole('listitem').filter({ hasText: 'Fresh one' }).getByText('New', { exact: true }).waitFor();
+  await group.getByRole('listitem').filter({ hasText: 'Get the todos' }).getByText('Changed', { exact: true }).waitFor();
+  await accessible(page);
+  await page.getByRole('button', { name: 'Mark as seen' }).click();
+  await page.getByText('Since you last looked').waitFor({ state: 'detached' });
+  await page.reload();
+  await group.getByText('Fresh one', { exact: true }).waitFor();
+  assert.equal(await page.getByText('Since you last looked').count(), 0);
+  await it.api('POST', `/api/apps/${TODO}/tools`, { tools, prompts, resources });
+  calm(page);
+  await page.context().close();
+});
+
+test('hidden tools say why, search finds tools, and a phone is wide enough', async () => {
+  await live(it);
+  await it.api('POST', '/api/apps', {
+    packageName: 'com.example.camera',
+    name: 'Snapshots',
+    hardwareRequirements: [{ type: 'CAMERA', level: 'REQUIRED' }],
+    tools: [{ name: 'take_picture', title: 'Take a picture', description: 'Takes one now', inputSchema: { type: 'object' } }],
+  });
+  await it.api('PUT', '/api/installs/com.example.camera');
+  const page = await visit(PHONE);
+  await wear(page, 'Even Realities G1');
+  await page.getByRole('button', { name: 'Menu' }).click();
+  await page.getByRole('link', { name: 'Library' }).click();
+  await page.getByRole('button', { name: 'Menu' }).click();
+  await page.getByRole('link', { name: 'Tools' }).click();
+  await page.getByText('Hidden: needs a camera; Even Realities G1 has none').waitFor();
+  await page.getByRole('searchbox', { name: 'Search tools' }).fill('picture');
+  await page.getByText('Take a picture', { exact: true }).waitFor();
+  await page.getByText('Add a todo', { exact: true }).waitFor({ state: 'detached' });
+  await fitsPhone(page);
+  await accessible(page);
+  calm(page);
+  await page.context().close();
+});

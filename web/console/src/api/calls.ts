@@ -1,0 +1,72 @@
+/** Calls as they end, for parts of the console that watch them. */
+import { useEffect, useRef, useState } from 'react';
+import { plain } from './client';
+import { withQuery } from './console';
+import { Refused } from './error';
+import type { components } from './schema';
+import { eventsOf } from './sse';
+
+export type CallSummary = components['schemas']['CallSummary'];
+
+/** Waits between tries, in milliseconds; the last one stays. */
+const WAITS = [500, 1_000, 2_000, 5_000, 10_000];
+
+export type Watching = 'connecting' | 'live' | 'lost' | 'paused';
+
+interface Heard {
+  onCall: (call: CallSummary) => void;
+  /** The server had more than it could send. */
+  onMissed?: (count: number) => void;
+}
+
+/** Watches while `on`; comes back by itself. */
+export function useCalls(on: boolean, user: string | undefined, heard: Heard): Watching {
+  const [state, setState] = useState<Watching>('connecting');
+  const latest = useRef(heard);
+  useEffect(() => {
+    latest.current = heard;
+  });
+  useEffect(() => {
+    if (!on) {
+      setState('paused');
+      return;
+    }
+    const stop = new AbortController();
+    void watch(user, stop.signal, latest, setState);
+    return () => stop.abort();
+  }, [on, user]);
+  return state;
+}
+
+async function watch(user: string | undefined, signal: AbortSignal, heard: { current: Heard }, tell: (state: Watching) => void) {
+  for (let tries = 0; !signal.aborted; tries += 1) {
+    try {
+      tell('connecting');
+      const response = await plain(withQuery('/api/calls/stream', { user }), { signal, headers: { Accept: 'text/event-stream' } });
+      tell('live');
+      tries = 0;
+      for await (const { event, data } of eventsOf(response)) {
+        if (event === 'call') heard.current.onCall(JSON.parse(data) as CallSummary);
+        if (event === 'missed') heard.current.onMissed?.(Number(data));
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof Refused && error.status < 500) return tell('lost');
+    }
+    if (signal.aborted) return;
+    tell('lost');
+    await pause(WAITS[Math.min(tries, WAITS.length - 1)] ?? 1_000, signal);
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms);
+    function done() {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    }
+    signal.addEventListener('abort', done);
+  });
+}

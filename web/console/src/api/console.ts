@@ -1,0 +1,53 @@
+/** Routes that the console was made for, as functions. Their types are the server's. */
+import { plain } from './client';
+import type { components } from './schema';
+
+type Schemas = components['schemas'];
+
+export type Me = Schemas['Me'];
+export type Role = Schemas['Role'];
+export type KnownUser = Schemas['Users']['users'][number];
+export type LibraryApp = Schemas['Library']['apps'][number];
+export type Fit = LibraryApp['fit'];
+export type Capabilities = Schemas['Devices']['models'][number];
+export type UsageOverTime = Schemas['OverTime'];
+export type Latency = Schemas['Latency'];
+export type CheckedTools = Schemas['Checked'];
+export type TokenInfo = Schemas['TokenInfo'];
+export type PluginPolicy = Schemas['Policy'];
+
+/** Query parameters; what is undefined or empty is left out. */
+export type Query = Record<string, string | number | undefined>;
+
+export function withQuery(path: string, query: Query = {}): string {
+  const said = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
+  const text = new URLSearchParams(said.map(([name, value]) => [name, String(value)])).toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+async function get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> {
+  const response = await plain(withQuery(path, query), signal ? { signal } : {});
+  return (await response.json()) as T;
+}
+
+async function send<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const json = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
+  const response = await plain(path, { method, ...json });
+  return (response.status === 204 ? undefined : await response.json()) as T;
+}
+
+export const getMe = (signal?: AbortSignal) => get<Me>('/api/me', {}, signal);
+export const getUsers = (q?: string) => get<{ users: KnownUser[] }>('/api/users', { q });
+export const getLibrary = (query: { q?: string; after?: string; limit?: number }) =>
+  get<{ apps: LibraryApp[]; next: string | null }>('/api/library', query);
+export const getDevices = () => get<{ models: Capabilities[] }>('/api/devices');
+export const getUsageOverTime = (query: Query) => get<UsageOverTime>('/api/usage/over-time', query);
+export const getLatency = (query: Query) => get<Latency>('/api/usage/latency', query);
+export const checkTools = (app: string, body: unknown) =>
+  send<CheckedTools>('POST', `/api/apps/${encodeURIComponent(app)}/tools/check`, body);
+export const getGlassesTicket = () => send<{ ticket: string; expiresInS: number }>('POST', '/api/glasses/ticket');
+export const getTokens = () => get<{ tokens: TokenInfo[] }>('/api/tokens');
+export const addToken = (body: { name: string; user?: string; role?: Role; days?: number }) =>
+  send<{ token: string; info: TokenInfo }>('POST', '/api/tokens', body);
+export const revokeToken = (id: string) => send<void>('DELETE', `/api/tokens/${encodeURIComponent(id)}`);
+export const getPluginPolicy = () => get<PluginPolicy>('/api/plugins/policy');

@@ -1,0 +1,30 @@
+/** The client of TanStack Query, and what more than one page asks. */
+import { QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
+import { getDevices, getMe } from './console';
+import { Refused } from './error';
+import { onSessionChange } from './session';
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      // What the server refused it refuses again; what broke on the way is tried once more.
+      retry: (count, error) => !(error instanceof Refused) && count < 1,
+      refetchOnWindowFocus: true,
+    },
+  },
+});
+
+// Nothing of one user is shown to the next.
+onSessionChange(() => void queryClient.resetQueries());
+
+export const meQuery = queryOptions({ queryKey: ['me'], queryFn: ({ signal }) => getMe(signal), staleTime: 60_000 });
+export const devicesQuery = queryOptions({ queryKey: ['devices'], queryFn: getDevices, staleTime: Infinity });
+
+/** Who uses the console. Pages are shown only when this is known. */
+export function useMe() {
+  const { data } = useQuery(meQuery);
+  if (data === undefined) throw new Error('asked for the user before sign-in');
+  const builds = data.role !== 'user';
+  return { ...data, builds, operates: data.role === 'operator' };
+}

@@ -1,0 +1,152 @@
+/** The calls: the newest page from the ledger, then older ones; new ones come on top while it is watched. */
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Pause, Play } from 'lucide-react';
+import { useEffect, useMemo, useState } from 'react';
+import { useCalls, type CallSummary, type Watching } from '../../api/calls';
+import { api, data } from '../../api/client';
+import { useMe } from '../../api/queries';
+import { Button } from '../../ui/button';
+import { Badge, Empty, ErrorBox, Loading, Notice } from '../../ui/feedback';
+import { duration, fullTime } from '../../ui/time';
+import { fits, listQuery, type Filters } from './filters';
+import { doorWords, splitTool } from './words';
+
+const PAGE = '50';
+/** Most rows that are drawn. As many new ones are kept, so that none is missing between them and the page of the ledger. */
+const MOST_ROWS = 1_000;
+
+const WATCHING: Record<Watching, { text: string; kind: 'good' | 'warn' | 'plain' }> = {
+  live: { text: 'live', kind: 'good' },
+  connecting: { text: 'connecting', kind: 'warn' },
+  lost: { text: 'connection lost', kind: 'warn' },
+  paused: { text: 'paused', kind: 'plain' },
+};
+
+export function CallList({ filters }: { filters: Filters }) {
+  const me = useMe();
+  const [paused, setPaused] = useState(false);
+  const [fresh, setFresh] = useState<readonly CallSummary[]>([]);
+  const [missed, setMissed] = useState(0);
+  const key = JSON.stringify(filters);
+  const pages = useInfiniteQuery({
+    queryKey: ['activity', 'calls', key],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) => {
+      const query = Object.fromEntries(Object.entries(listQuery(filters, Date.now())).filter(([, value]) => value));
+      return data(api.GET('/api/calls', { params: { query: { ...query, limit: PAGE, ...(pageParam !== undefined && { before: pageParam }) } }, signal }));
+    },
+    getNextPageParam: (last) => last.next ?? undefined,
+    // What happens meanwhile comes by the stream.
+    refetchOnWindowFocus: false,
+    staleTime: 0,
+  });
+  useEffect(() => {
+    setFresh([]);
+    setMissed(0);
+  }, [key]);
+  const watched = me.operates && filters.user.trim() !== '' ? filters.user.trim() : undefined;
+  const watching = useCalls(!paused, watched, {
+    onCall: (call) => fits(call, filters) && setFresh((now) => [call, ...now].slice(0, MOST_ROWS)),
+    onMissed: (count) => setMissed((now) => now + count),
+  });
+  const { refetch } = pages;
+  useEffect(() => {
+    // What ended before somebody listened, in a pause or a loss, stands in the ledger.
+    if (watching === 'live') void refetch();
+  }, [watching, refetch]);
+  const rows = useMemo(() => {
+    const listed = pages.data?.pages.flatMap((page) => page.calls) ?? [];
+    const known = new Set(fresh.map((call) => call.id));
+    const all = [...fresh, ...listed.filter((call) => !known.has(call.id))];
+    return all.sort((one, other) => (one.startedAt < other.startedAt ? 1 : one.startedAt > other.startedAt ? -1 : 0)).slice(0, MOST_ROWS);
+  }, [pages.data, fresh]);
+  const { text, kind } = WATCHING[watching];
+  return (
+    <>
+      <div className="row between live-bar">
+        <span className="row" role="status">
+          <Badge kind={kind}>{text}</Badge>
+          {fresh.length > 0 && <span className="muted">{fresh.length} new</span>}
+        </span>
+        <Button small onClick={() => setPaused(!paused)} icon={paused ? <Play size={15} aria-hidden /> : <Pause size={15} aria-hidden />}>
+          {paused ? 'Go on' : 'Pause'}
+        </Button>
+      </div>
+      {filters.scope === 'apps' && <Notice>What others do with your apps is counted under Plots. This list has your own calls.</Notice>}
+      {missed > 0 && <Notice kind="warn">{missed} calls came faster than they could be shown. Pause and go on to see them.</Notice>}
+      {pages.isPending && <Loading what="the calls" />}
+      {pages.error && <ErrorBox error={pages.error} onRetry={() => void pages.refetch()} />}
+      {pages.data && rows.length === 0 && (
+        <Empty title="No calls">
+          <p>Nothing fits the filters. Calls appear here as they end.</p>
+        </Empty>
+      )}
+      {rows.length > 0 && <CallTable rows={rows} withUser={me.operates} />}
+      {pages.hasNextPage && rows.length < MOST_ROWS && (
+        <div className="more">
+          <Button disabled={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
+            {pages.isFetchingNextPage ? 'Loading …' : 'Older calls'}
+          </Button>
+        </div>
+      )}
+      {rows.length >= MOST_ROWS && <Notice>These are {MOST_ROWS} calls. Filter, or export them as CSV, to see others.</Notice>}
+    </>
+  );
+}
+
+const WHEN = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit' });
+
+function CallTable({ rows, withUser }: { rows: readonly CallSummary[]; withUser: boolean }) {
+  return (
+    <div className="table-scroll card flush" tabIndex={0} role="region" aria-label="Calls">
+      {/* Said once more by roles: on a phone the rows are drawn as blocks, and are a table all the same. */}
+      <table className="calls" role="table">
+        <thead role="rowgroup">
+          <tr role="row">
+            {['Time', 'Tool', 'Outcome', 'Took', ...(withUser ? ['User'] : []), 'Door'].map((name) => (
+              <th key={name} scope="col" role="columnheader" className={name === 'Took' ? 'number' : undefined}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody role="rowgroup">
+          {rows.map((call) => {
+            const { app, name } = splitTool(call.tool);
+            return (
+              <tr key={call.id} role="row">
+                <td className="when" role="cell">
+                  <time dateTime={call.startedAt} title={fullTime(call.startedAt)}>
+                    {WHEN.format(new Date(call.startedAt))}
+                  </time>
+                </td>
+                <td className="tool" role="cell">
+                  <Link to="/activity/$id" params={{ id: call.id }}>
+                    {name}
+                  </Link>
+                  {app !== null && <span className="muted">{app}</span>}
+                </td>
+                <td className="outcome" role="cell">
+                  <Badge kind={call.outcome === 'OK' ? 'good' : 'bad'}>{call.outcome}</Badge>
+                  {call.replayed && <Badge title="Found under the caller's key; nothing ran.">replayed</Badge>}
+                </td>
+                <td className="number" role="cell">
+                  {duration(call.durationUs)}
+                </td>
+                {withUser && (
+                  <td className="user" role="cell">
+                    {call.userId}
+                  </td>
+                )}
+                <td className="door" role="cell">
+                  {doorWords(call.door)}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+/** What happens on the server: calls one by one, in numbers, and the upstreams behind it. */
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { api, data } from '../../api/client';
+import { useMe } from '../../api/queries';
+import { Page } from '../../ui/page';
+import { Tabs } from '../../ui/tabs';
+import { CallList } from './call-list';
+import { Export } from './export';
+import { FilterBar } from './filter-bar';
+import { useFilters } from './filters';
+import { Plots } from './plots';
+import { UpstreamHealth } from './upstreams';
+import { splitTool } from './words';
+import './style.css';
+
+const TAB = 'toolyard.activity.tab';
+
+export function ActivityPage() {
+  const me = useMe();
+  const [filters, setFilters] = useFilters();
+  const [tab, setTab] = useState(() => sessionStorage.getItem(TAB) ?? 'calls');
+  const tabs = [{ id: 'calls', name: 'Calls' }, { id: 'plots', name: 'Plots' }, ...(me.builds ? [{ id: 'upstreams', name: 'Upstreams' }] : [])];
+  const current = tabs.some((one) => one.id === tab) ? tab : 'calls';
+  const names = useNames(filters.scope);
+  return (
+    <Page title="Activity" lead={leadFor(me)} actions={<Export filters={filters} />}>
+      <div className="activity-page">
+        <Tabs
+          label="Activity"
+          tabs={tabs}
+          current={current}
+          onChange={(next) => {
+            sessionStorage.setItem(TAB, next);
+            setTab(next);
+          }}
+        >
+          {current !== 'upstreams' && <FilterBar filters={filters} onChange={setFilters} {...names} outcomes={current === 'calls'} />}
+          {current === 'calls' && <CallList filters={filters} />}
+          {current === 'plots' && <Plots filters={filters} />}
+          {current === 'upstreams' && <UpstreamHealth />}
+        </Tabs>
+      </div>
+    </Page>
+  );
+}
+
+function leadFor(me: { operates: boolean; authMode: string }): string {
+  const whose = me.operates && me.authMode === 'token' ? 'Every call on this server' : 'Every call made for you';
+  return `${whose}. Arguments and results are not kept.`;
+}
+
+/** Apps and tools that were called lately, for the filters. */
+function useNames(scope: 'mine' | 'apps') {
+  const usage = useQuery({
+    queryKey: ['activity', 'names', scope],
+    queryFn: () => data(api.GET('/api/usage', { params: { query: scope === 'apps' ? { of: 'apps' } : {} } })),
+    staleTime: 30_000,
+  });
+  return useMemo(() => {
+    const tools = usage.data?.tools.map((row) => row.tool) ?? [];
+    const apps = [...new Set(tools.map((tool) => splitTool(tool).app).filter((app) => app !== null))];
+    return { apps, tools };
+  }, [usage.data]);
+}
+

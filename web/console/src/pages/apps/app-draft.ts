@@ -1,0 +1,80 @@
+/** What a developer says of an app, while it is edited. */
+import type { App } from './api';
+
+export interface AppDraft {
+  packageName: string;
+  name: string;
+  description: string;
+  publicUrl: string;
+  kind: App['kind'];
+  appType: App['appType'];
+  legacy: boolean;
+  callTimeoutS: string;
+  wakeTimeoutS: string;
+  /** Why, by permission; what is not in it is not asked for. */
+  permissions: Record<string, string>;
+  /** How much and what for, by part; what is not in it is not needed. */
+  hardware: Record<string, { level: 'REQUIRED' | 'OPTIONAL'; description: string }>;
+}
+
+export const NEW_APP: AppDraft = {
+  packageName: '',
+  name: '',
+  description: '',
+  publicUrl: '',
+  kind: 'session',
+  appType: 'standard',
+  legacy: false,
+  callTimeoutS: '',
+  wakeTimeoutS: '',
+  permissions: {},
+  hardware: {},
+};
+
+const seconds = (ms: number | null | undefined) => (ms === null || ms === undefined ? '' : String(ms / 1_000));
+const millis = (text: string) => (text.trim() === '' ? null : Math.round(Number(text) * 1_000));
+
+export function draftOf(app: App): AppDraft {
+  return {
+    packageName: app.packageName,
+    name: app.name,
+    description: app.description,
+    publicUrl: app.publicUrl ?? '',
+    kind: app.kind,
+    appType: app.appType,
+    legacy: app.legacy,
+    callTimeoutS: seconds(app.callTimeoutMs),
+    wakeTimeoutS: seconds(app.wakeTimeoutMs),
+    permissions: Object.fromEntries(app.permissions.map(({ type, description }) => [type, description ?? ''])),
+    hardware: Object.fromEntries(app.hardwareRequirements.map(({ type, level, description }) => [type, { level, description: description ?? '' }])),
+  };
+}
+
+/** The members that the form edits; the rest of the app stays as it is. */
+export function detailsOf(draft: AppDraft) {
+  const described = (description: string) => (description.trim() === '' ? {} : { description: description.trim() });
+  return {
+    name: draft.name.trim(),
+    description: draft.description.trim(),
+    publicUrl: draft.publicUrl.trim() === '' ? null : draft.publicUrl.trim(),
+    kind: draft.kind,
+    appType: draft.appType,
+    legacy: draft.legacy,
+    callTimeoutMs: millis(draft.callTimeoutS),
+    wakeTimeoutMs: millis(draft.wakeTimeoutS),
+    permissions: Object.entries(draft.permissions).map(([type, why]) => ({ type: type as App['permissions'][number]['type'], ...described(why) })),
+    hardwareRequirements: Object.entries(draft.hardware).map(([type, { level, description }]) => ({ type, level, ...described(description) })),
+  };
+}
+
+/** What the form itself can see is wrong; the server says the rest. */
+export function problemsOf(draft: AppDraft): Partial<Record<keyof AppDraft, string>> {
+  const time = (text: string) => (text.trim() === '' || Number(text) > 0 ? undefined : 'Expected a number of seconds.');
+  const found = {
+    packageName: /^[a-z0-9._-]{1,100}$/.test(draft.packageName) ? undefined : 'Lower case letters, digits, dots, _ and -: com.example.todo',
+    name: draft.name.trim() === '' ? 'People need a name for it.' : undefined,
+    callTimeoutS: time(draft.callTimeoutS),
+    wakeTimeoutS: time(draft.wakeTimeoutS),
+  };
+  return Object.fromEntries(Object.entries(found).filter(([, text]) => text !== undefined));
+}

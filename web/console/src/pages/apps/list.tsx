@@ -1,0 +1,108 @@
+/** The apps of a developer; operators see all. */
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
+import { useMe } from '../../api/queries';
+import { Avatar } from '../../ui/avatar';
+import { Button } from '../../ui/button';
+import { Badge, Empty, ErrorBox, Loading } from '../../ui/feedback';
+import { useMore } from '../../ui/more';
+import { Page } from '../../ui/page';
+import { matches, Search } from '../../ui/search';
+import { Ago } from '../../ui/time';
+import { counted } from '../../ui/words';
+import { appsQuery, type App, type AppCreated } from './api';
+import { CreateApp } from './create';
+import { SecretsDialog } from './secrets';
+import './style.css';
+
+export function AppsPage() {
+  const me = useMe();
+  const apps = useQuery(appsQuery);
+  const navigate = useNavigate();
+  const [search, setSearch] = useState('');
+  const [creating, setCreating] = useState(false);
+  const [created, setCreated] = useState<AppCreated>();
+  const found = (apps.data?.apps ?? []).filter((app) => matches(search, app.name, app.packageName, app.description, app.owner));
+  const { shown, more } = useMore(found, 60);
+  return (
+    <div className="apps-pages">
+      <Page
+        title="Apps"
+        lead={me.operates ? 'Every app that is registered here.' : 'Your apps: what they are, and the tools they bring.'}
+        actions={
+          <Button kind="primary" icon={<Plus size={17} aria-hidden />} onClick={() => setCreating(true)}>
+            New app
+          </Button>
+        }
+      >
+        {apps.isPending && <Loading what="apps" />}
+        {apps.error !== null && <ErrorBox error={apps.error} onRetry={() => void apps.refetch()} />}
+        {apps.data !== undefined && apps.data.apps.length === 0 && (
+          <Empty title="No apps yet">
+            <p>An app brings tools that assistants can call. Register one to begin.</p>
+          </Empty>
+        )}
+        {(apps.data?.apps.length ?? 0) > 5 && (
+          <div className="row above-list">
+            <Search label="Search apps" value={search} onChange={setSearch} />
+          </div>
+        )}
+        {apps.data !== undefined && apps.data.apps.length > 0 && found.length === 0 && <p className="muted">No app has these words.</p>}
+        <ul className="plain-list app-list">
+          {shown.map((app) => (
+            <AppRow key={app.packageName} app={app} showOwner={me.operates} />
+          ))}
+        </ul>
+        {more}
+        {creating && (
+          <CreateApp
+            onClose={() => setCreating(false)}
+            onCreated={(next) => {
+              setCreating(false);
+              setCreated(next);
+            }}
+          />
+        )}
+        {created !== undefined && (
+          <SecretsDialog
+            shown={{ title: `Key and secret of ${created.app.name}`, apiKey: created.apiKey, signingSecret: created.signingSecret }}
+            onClose={() => {
+              setCreated(undefined);
+              void navigate({ to: '/apps/$package', params: { package: created.app.packageName }, search: { tab: 'tools' } });
+            }}
+          />
+        )}
+      </Page>
+    </div>
+  );
+}
+
+function AppRow({ app, showOwner }: { app: App; showOwner: boolean }) {
+  return (
+    <li className="card app-row">
+      <Avatar name={app.name || app.packageName} />
+      <div className="grow">
+        <h2>
+          <Link to="/apps/$package" params={{ package: app.packageName }}>
+            {app.name || app.packageName}
+          </Link>
+        </h2>
+        <p className="app-row-package">
+          <code>{app.packageName}</code>
+        </p>
+        {app.description !== '' && <p className="app-row-words">{app.description}</p>}
+        <p className="row app-row-facts muted">
+          <Badge>{app.kind === 'session' ? 'Session app' : 'Tools only'}</Badge>
+          <span>{counted(app.toolCount, 'tool')}</span>
+          {(app.publicUrl ?? '') === '' && <Badge kind="warn">No URL yet</Badge>}
+          {showOwner && <span className="ellipsis">by {app.owner}</span>}
+          <span>
+            changed <Ago at={app.updatedAt} />
+          </span>
+        </p>
+      </div>
+    </li>
+  );
+}

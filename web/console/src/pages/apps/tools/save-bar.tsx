@@ -1,0 +1,60 @@
+/** Whether something is to be saved, and whether the server would take it. Stays in view. */
+import { Check as Tick, CircleAlert, LoaderCircle } from 'lucide-react';
+import { told } from '../../../api/error';
+import { Button } from '../../../ui/button';
+import type { Check } from './use-check';
+
+interface Props {
+  dirty: boolean;
+  blocked: boolean;
+  busy: boolean;
+  version: number;
+  check: Check;
+  /** Whether the form itself found nothing wrong. */
+  isFine: boolean;
+  onSave: () => void;
+  onDiscard: () => void;
+}
+
+export function SaveBar({ dirty, blocked, busy, version, check, isFine, onSave, onDiscard }: Props) {
+  return (
+    <div className="save-bar">
+      <div className="grow">
+        <strong>{dirty ? 'Changes that are not saved' : version === 0 ? 'Nothing saved yet' : `Version ${version} is in use`}</strong>
+        <p role="status" className="save-bar-check">
+          <CheckWords check={check} isFine={isFine} />
+        </p>
+      </div>
+      <Button disabled={!dirty || busy} onClick={onDiscard}>
+        Discard
+      </Button>
+      <Button kind="primary" disabled={!dirty || blocked || busy} onClick={onSave}>
+        {busy ? 'Saving …' : 'Save as a new version'}
+      </Button>
+    </div>
+  );
+}
+
+function CheckWords({ check, isFine }: { check: Check; isFine: boolean }) {
+  const wrong = (words: string) => (
+    <span className="bad">
+      <CircleAlert size={15} aria-hidden /> {words}
+    </span>
+  );
+  if (!isFine) return wrong('Something has to be mended first.');
+  if (check.state === 'waiting') {
+    return (
+      <span className="muted">
+        <LoaderCircle size={15} aria-hidden /> Checking …
+      </span>
+    );
+  }
+  if (check.state === 'failed') return wrong(`Not checked: ${told(check.error)}`);
+  const count = check.checked.problems.length;
+  if (count > 0) return wrong(`${count === 1 ? 'One problem was' : `${count} problems were`} found.`);
+  return (
+    <span className="good">
+      <Tick size={15} aria-hidden /> The server takes them as they are.
+    </span>
+  );
+}

@@ -1,0 +1,111 @@
+/** One tool: what it is called, what it does, when to think of it, what it takes. */
+import { CopyPlus, Trash2 } from 'lucide-react';
+import type { CheckedTools } from '../../../api/console';
+import type { Problem } from '../../../api/error';
+import { Button } from '../../../ui/button';
+import { Field, Input, Select, TextArea } from '../../../ui/form';
+import { Card } from '../../../ui/page';
+import type { Draft, Hint, Said, Written } from './draft';
+import { InputEditor } from './input-editor';
+import { Phrases } from './phrases';
+import { Preview } from './preview';
+
+interface Props {
+  draft: Draft;
+  written: Written;
+  /** Whether another tool has the same id. */
+  isTwice: boolean;
+  /** What the server found in this tool. */
+  problems: readonly Problem[];
+  place: number;
+  seen: CheckedTools['tools'][number] | undefined;
+  checkState: 'unsent' | 'waiting' | 'checked' | 'failed';
+  onChange: (draft: Draft) => void;
+  onRemove: () => void;
+  onCopy: () => void;
+}
+
+const CATEGORIES = ['productivity', 'media', 'communication', 'utility', 'other'];
+
+const HINT_WORDS: Record<Hint, { label: string; hint: string }> = {
+  readOnlyHint: { label: 'Only reads', hint: 'It changes nothing' },
+  destructiveHint: { label: 'Destroys something', hint: 'Yes: assistants ask before they run it' },
+  idempotentHint: { label: 'Safe to repeat', hint: 'Twice is the same as once' },
+};
+
+export function ToolForm(props: Props) {
+  const { draft, written, isTwice, problems, place, onChange } = props;
+  const set = <K extends keyof Draft>(name: K) => (value: Draft[K]) => onChange({ ...draft, [name]: value });
+  const local = (field: string) => written.problems.find((one) => one.field === field)?.message;
+  const under = (member: string) => problems.find(({ path }) => path === `tools[${place}].${member}`)?.message;
+  const shownElsewhere = /\]\.(name|title|description|inputSchema|mentraExtensions\.activationPhrases|mentraExtensions\.category)\b/;
+  const others = problems.filter(({ path }) => !shownElsewhere.test(path ?? ''));
+  return (
+    <div className="tool-form">
+      <Card
+        title={draft.name === '' ? 'New tool' : draft.name}
+        actions={
+          <div className="row">
+            <Button small icon={<CopyPlus size={15} aria-hidden />} onClick={props.onCopy}>
+              Duplicate
+            </Button>
+            <Button small kind="danger" icon={<Trash2 size={15} aria-hidden />} onClick={props.onRemove}>
+              Remove
+            </Button>
+          </div>
+        }
+      >
+        {others.length > 0 && (
+          <ul className="problems">
+            {others.map(({ path, message }) => (
+              <li key={`${path} ${message}`}>
+                <code>{path}</code> {message}
+              </li>
+            ))}
+          </ul>
+        )}
+        <div className="grid-2">
+          <Field label="Id" hint="For programs: add_todo" error={isTwice ? 'Another tool has this id.' : (local('name') ?? under('name'))}>
+            <Input value={draft.name} onChange={set('name')} autoComplete="off" autoCapitalize="off" spellCheck={false} />
+          </Field>
+          <Field label="Title" hint="For people; may be left out" error={under('title')}>
+            <Input value={draft.title} onChange={set('title')} autoComplete="off" />
+          </Field>
+        </div>
+        <Field label="Description" hint="For the model: what it does, when to use it, what comes back" error={under('description')}>
+          <TextArea value={draft.description} onChange={set('description')} rows={3} />
+        </Field>
+        <Phrases
+          phrases={draft.phrases}
+          byLanguage={draft.byLanguage}
+          error={local('phrases') ?? under('mentraExtensions.activationPhrases')}
+          onChange={(phrases, byLanguage) => onChange({ ...draft, phrases, byLanguage })}
+        />
+        <div className="grid-4">
+          <Field label="Category" error={under('mentraExtensions.category')}>
+            <Select
+              value={draft.category}
+              onChange={set('category')}
+              options={[{ value: '', label: 'Not said' }, ...[...new Set([...CATEGORIES, draft.category])].filter(Boolean).map((value) => ({ value, label: value[0]?.toUpperCase() + value.slice(1) }))]}
+            />
+          </Field>
+          {(Object.keys(HINT_WORDS) as Hint[]).map((hint) => (
+            <Field key={hint} label={HINT_WORDS[hint].label} hint={HINT_WORDS[hint].hint}>
+              <Select
+                value={draft.hints[hint]}
+                onChange={(said) => set('hints')({ ...draft.hints, [hint]: said as Said })}
+                options={[
+                  { value: '', label: 'Not said' },
+                  { value: 'yes', label: 'Yes' },
+                  { value: 'no', label: 'No' },
+                ]}
+              />
+            </Field>
+          ))}
+        </div>
+      </Card>
+      <InputEditor draft={draft} written={written} problems={problems} place={place} onChange={onChange} />
+      <Preview seen={props.seen} state={props.checkState} />
+    </div>
+  );
+}

@@ -1,0 +1,45 @@
+import type { Problem } from '../../../api/error';
+import { Badge } from '../../../ui/feedback';
+import { useMore } from '../../../ui/more';
+import { matches, Search } from '../../../ui/search';
+import { useMemo, useState } from 'react';
+import type { Draft, Written } from './draft';
+import { isObject, same } from './json';
+
+interface Props {
+  drafts: readonly Draft[];
+  written: readonly Written[];
+  problems: readonly Problem[];
+  /** The tools as they are saved. */
+  base: readonly unknown[];
+  selected: string | undefined;
+  onSelect: (key: string) => void;
+}
+
+export function ToolList({ drafts, written, problems, base, selected, onSelect }: Props) {
+  const [search, setSearch] = useState('');
+  const saved = useMemo(() => new Map(base.filter(isObject).map((tool) => [tool.name, tool])), [base]);
+  const rows = drafts.map((draft, place) => {
+    const before = saved.get(draft.name);
+    const definition = written[place]?.definition;
+    const wrong = (written[place]?.problems.length ?? 0) + problems.filter(({ path }) => path?.startsWith(`tools[${place}]`)).length;
+    return { draft, wrong, state: before === undefined ? 'new' : same(before, definition) ? '' : 'changed' };
+  });
+  const { shown, more } = useMore(rows.filter(({ draft }) => matches(search, draft.name, draft.title, draft.description)), 100);
+  return (
+    <nav aria-label="Tools of this app">
+      {drafts.length > 12 && <Search label="Search tools" value={search} onChange={setSearch} />}
+      <ul className="plain-list tool-list">
+        {shown.map(({ draft, wrong, state }) => (
+          <li key={draft.key}>
+            <button type="button" aria-current={draft.key === selected ? 'true' : undefined} onClick={() => onSelect(draft.key)}>
+              <span className="ellipsis">{draft.name === '' ? 'New tool' : draft.name}</span>
+              {wrong > 0 ? <Badge kind="bad">{wrong}<span className="hidden"> {wrong === 1 ? 'problem' : 'problems'}</span></Badge> : state !== '' && <Badge kind="accent">{state}</Badge>}
+            </button>
+          </li>
+        ))}
+      </ul>
+      {more}
+    </nav>
+  );
+}

@@ -1,0 +1,159 @@
+/** What happened in a call: whether the app was woken, progress, the result, and where the time went. */
+import { useMutation } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Ban, CircleCheck } from 'lucide-react';
+import { api, data } from '../../../api/client';
+import { Refused } from '../../../api/error';
+import { Button } from '../../../ui/button';
+import { Code } from '../../../ui/code';
+import { Badge, ErrorBox, Notice } from '../../../ui/feedback';
+import { Card } from '../../../ui/page';
+import { duration } from '../../../ui/time';
+import { toastError } from '../../../ui/toast';
+import { appsChanged, type App } from '../api';
+import { Steps } from './steps';
+import { asUser, type CallSummary, type Outcome, type Progress } from './run';
+
+export type Attempted = { progress: readonly Progress[] } & (
+  | { state: 'running' }
+  | { state: 'stopped' }
+  | { state: 'failed'; error: unknown }
+  | { state: 'done'; outcome: Outcome; user: string; /** `null`: it is not in the ledger. */ record?: CallSummary | null }
+);
+
+interface Props {
+  attempted: Attempted;
+  app: App;
+  user: string;
+  isOther: boolean;
+  onAgain: () => void;
+}
+
+/** Longer results are cut for the eye; copying them from here is nobody's way to get them. */
+const MOST_SHOWN = 100_000;
+
+export function Happened(props: Props) {
+  const { attempted } = props;
+  return (
+    <Card title="What happened">
+      <div aria-live="polite">
+        {attempted.state === 'running' && (
+          <p className="running">
+            <span className="spinner" aria-hidden /> Running …
+          </p>
+        )}
+        {attempted.state === 'stopped' && <Notice>Stopped. The app was told that nobody waits any longer.</Notice>}
+        {attempted.state === 'failed' && (attempted.error instanceof Refused && attempted.error.noSession ? <NoSession user={props.user} /> : <ErrorBox error={attempted.error} />)}
+        <ProgressList progress={attempted.progress} />
+        {attempted.state === 'done' && <Done {...props} done={attempted} />}
+      </div>
+    </Card>
+  );
+}
+
+function NoSession({ user }: { user: string }) {
+  return (
+    <Notice kind="warn">
+      <p>{user} is not live: in dev mode a call needs glasses, or something that stands for them.</p>
+      <p>
+        <Link to="/glasses">Open the Glasses page</Link>, connect, and run the tool again.
+      </p>
+    </Notice>
+  );
+}
+
+function ProgressList({ progress }: { progress: readonly Progress[] }) {
+  if (progress.length === 0) return null;
+  return (
+    <ol className="progress-list">
+      {progress.map(({ progress: done, total, message }, place) => (
+        <li key={place}>
+          {done !== undefined && <progress value={done} max={total ?? 1} aria-label="Progress" />}
+          {message ?? ''}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Done({ done, app, user, isOther, onAgain }: Props & { done: Extract<Attempted, { state: 'done' }> }) {
+  const { outcome, record } = done;
+  const { result } = outcome;
+  return (
+    <>
+      <p className="row">
+        {result.success ? (
+          <Badge kind="good">
+            <CircleCheck size={14} aria-hidden /> OK
+          </Badge>
+        ) : (
+          <Badge kind="bad">
+            <Ban size={14} aria-hidden /> {result.error?.code ?? 'Failed'}
+          </Badge>
+        )}
+        <span className="muted">
+          {duration(Math.round(outcome.tookMs * 1_000))} as the browser saw it, for {done.user}
+        </span>
+      </p>
+      {result.error !== undefined && result.error !== null && (
+        <Notice kind="bad">
+          <p>{result.error.message}</p>
+          {result.error.code === 'TOOL_NOT_FOUND' && <InstallFor app={app} user={user} isOther={isOther} onInstalled={onAgain} />}
+        </Notice>
+      )}
+      {result.success && <Content content={result.content} />}
+      {result.mentraExtensions?.suppressVoiceResponse === true && <p className="muted">The app shows or speaks the answer itself; an assistant stays silent.</p>}
+      {(result.mentraExtensions?.suggestedFollowUps?.length ?? 0) > 0 && <p className="muted">It suggests: {result.mentraExtensions?.suggestedFollowUps?.slice(0, 10).join(', ')}</p>}
+      <Wake app={app} outcome={outcome} record={record} />
+      {record !== undefined && record !== null && (
+        <>
+          <Steps steps={record.steps} totalUs={record.durationUs} />
+          <p>
+            <Link to="/activity/$id" params={{ id: record.id }}>
+              This call under Activity
+            </Link>
+          </p>
+        </>
+      )}
+      {record === undefined && outcome.callId !== null && <p className="muted">Reading the times …</p>}
+      {record === null && outcome.callId !== null && <p className="muted">The ledger does not have this call yet.</p>}
+    </>
+  );
+}
+
+function Content({ content }: { content: unknown }) {
+  const text = typeof content === 'string' ? content : (JSON.stringify(content, null, 2) ?? 'nothing');
+  return (
+    <>
+      <Code label="result" value={text.slice(0, MOST_SHOWN)} />
+      {text.length > MOST_SHOWN && <p className="muted">Cut: it has {text.length} characters.</p>}
+    </>
+  );
+}
+
+function Wake({ app, outcome, record }: { app: App; outcome: Outcome; record: CallSummary | null | undefined }) {
+  const took = record === undefined || record === null || record.steps.ready === 0 ? '' : ` in ${duration(record.steps.ready)}`;
+  if (app.kind === 'tools-only') return <p className="wake">The app was called directly: it brings tools only.</p>;
+  if (outcome.ranBefore === true) return <p className="wake">The app was running already.</p>;
+  if (!outcome.result.success && record?.steps.invoke === 0) return <p className="wake">The call did not reach the app.</p>;
+  return outcome.ranBefore === false ? <p className="wake">The app was asleep, and was woken{took}.</p> : null;
+}
+
+function InstallFor({ app, user, isOther, onInstalled }: { app: App; user: string; isOther: boolean; onInstalled: () => void }) {
+  const install = useMutation({
+    mutationFn: () => data(api.PUT('/api/installs/{package}', { params: { path: { package: app.packageName } }, headers: asUser(user, isOther) })),
+    onSuccess: async () => {
+      await appsChanged();
+      onInstalled();
+    },
+    onError: toastError,
+  });
+  return (
+    <>
+      <p>The tool is not among those that {user} can call. Perhaps the app is not installed for them, they turned the tool off, or their glasses lack something.</p>
+      <Button small disabled={install.isPending} onClick={() => install.mutate()}>
+        Install {app.name || app.packageName} for {user} and run it again
+      </Button>
+    </>
+  );
+}

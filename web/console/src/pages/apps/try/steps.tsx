@@ -1,0 +1,48 @@
+/** The steps of one call as a bar, with their times beside it. */
+import { duration } from '../../../ui/time';
+
+export const STEPS = [
+  { id: 'find', name: 'Find the tool' },
+  { id: 'validate', name: 'Check the arguments' },
+  { id: 'authorize', name: 'Ask whether it is allowed' },
+  { id: 'ready', name: 'Wake the app' },
+  { id: 'invoke', name: 'Run the tool' },
+  { id: 'check', name: 'Check the result' },
+] as const;
+
+export type StepTimes = Record<(typeof STEPS)[number]['id'], number>;
+
+/** A step that took no time was either too short to be measured, or never came. */
+function timeOf(steps: StepTimes, place: number): string {
+  const id = STEPS[place]?.id ?? 'check';
+  if (steps[id] > 0) return duration(steps[id]);
+  return STEPS.slice(place + 1).some((later) => steps[later.id] > 0) ? 'under 1 µs' : 'not reached';
+}
+
+export function Steps({ steps, totalUs }: { steps: StepTimes; totalUs: number }) {
+  return (
+    <div className="try-steps">
+      <div className="try-steps-bar" aria-hidden>
+        {STEPS.map(({ id }, place) => (steps[id] > 0 ? <span key={id} className={`hue-${place}`} style={{ flexGrow: Math.max(steps[id], totalUs / 400) }} /> : null))}
+      </div>
+      <table className="try-steps-table">
+        <caption className="hidden">Time of each step</caption>
+        <tbody>
+          {STEPS.map(({ id, name }, place) => (
+            <tr key={id}>
+              <th scope="row">
+                <span className={`swatch hue-${place}`} aria-hidden />
+                {name}
+              </th>
+              <td className="number">{timeOf(steps, place)}</td>
+            </tr>
+          ))}
+          <tr>
+            <th scope="row">All of it</th>
+            <td className="number">{duration(totalUs)}</td>
+          </tr>
+        </tbody>
+      </table>
+    </div>
+  );
+}

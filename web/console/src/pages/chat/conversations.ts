@@ -1,0 +1,143 @@
+/**
+ * Conversations, kept in this browser and nowhere else, for each user by itself. Bounded: the oldest go when there are too
+ * many or they get too large. Written at once and not later, so that a reload in the middle of an answer loses nothing.
+ */
+import { useSyncExternalStore } from 'react';
+import type { ToolyardMessage } from '@toolyard/client';
+
+export const MAX_CONVERSATIONS = 100;
+/** Characters of all conversations of a user together, and of one. */
+export const MAX_CHARS = 2 * 1024 * 1024;
+export const MAX_CHARS_OF_ONE = 1024 * 1024;
+const MAX_TITLE = 80;
+
+export interface Summary {
+  id: string;
+  title: string;
+  /** Whether the user gave it its name. */
+  named: boolean;
+  createdAt: string;
+  updatedAt: string;
+  model: string | null;
+  /** Whether an answer was under way when it was written. */
+  open: boolean;
+  chars: number;
+}
+
+export interface Content {
+  messages: ToolyardMessage[];
+  /** How long calls took, in milliseconds. */
+  durations: Record<string, number>;
+}
+
+const listKey = (user: string) => `toolyard.chats/${user}`;
+const contentKey = (user: string, id: string) => `toolyard.chat/${user}/${id}`;
+const lists = new Map<string, readonly Summary[]>();
+const listeners = new Set<() => void>();
+
+window.addEventListener('storage', ({ key }) => {
+  if (key !== null && !key.startsWith('toolyard.chats/')) return;
+  lists.clear();
+  tell();
+});
+
+const tell = () => {
+  for (const listener of listeners) listener();
+};
+
+/** The newest first. */
+export function conversations(user: string): readonly Summary[] {
+  const known = lists.get(user);
+  if (known !== undefined) return known;
+  let read: readonly Summary[] = [];
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(listKey(user)) ?? '[]');
+    if (Array.isArray(kept)) read = kept.filter((one): one is Summary => typeof (one as Summary | null)?.id === 'string').slice(0, MAX_CONVERSATIONS);
+  } catch {
+    // What cannot be read is not there.
+  }
+  lists.set(user, read);
+  return read;
+}
+
+export function useConversations(user: string): readonly Summary[] {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => conversations(user),
+  );
+}
+
+export function contentOf(user: string, id: string): Content | null {
+  try {
+    const kept = JSON.parse(localStorage.getItem(contentKey(user, id)) ?? 'null') as Partial<Content> | null;
+    if (!Array.isArray(kept?.messages)) return null;
+    return { messages: kept.messages, durations: kept.durations ?? {} };
+  } catch {
+    return null;
+  }
+}
+
+/** Writes a conversation. False where this browser has no room even without the others. */
+export function saveConversation(user: string, id: string, content: Content, state: { open: boolean; model: string | null }): boolean {
+  const text = withinBound(content);
+  const before = conversations(user).find((one) => one.id === id);
+  const now = new Date().toISOString();
+  const summary: Summary = {
+    ...{ id, named: before?.named ?? false, createdAt: before?.createdAt ?? now, updatedAt: now, ...state, chars: text.length },
+    title: before?.named === true ? before.title : titleOf(content.messages),
+  };
+  const others = conversations(user).filter((one) => one.id !== id);
+  for (;;) {
+    const chars = others.reduce((sum, one) => sum + one.chars, text.length);
+    const fits = others.length < MAX_CONVERSATIONS && chars <= MAX_CHARS;
+    if (fits && written(user, [summary, ...others], contentKey(user, id), text)) return true;
+    const oldest = others.pop();
+    if (oldest === undefined) return false;
+    localStorage.removeItem(contentKey(user, oldest.id));
+  }
+}
+
+function written(user: string, list: readonly Summary[], key: string, text: string): boolean {
+  try {
+    localStorage.setItem(key, text);
+    writeList(user, list);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function writeList(user: string, list: readonly Summary[]): void {
+  localStorage.setItem(listKey(user), JSON.stringify(list));
+  lists.set(user, list);
+  tell();
+}
+
+/** The beginning goes first where one conversation is too long. */
+function withinBound({ messages, durations }: Content): string {
+  let from = 0;
+  for (;;) {
+    const text = JSON.stringify({ messages: messages.slice(from), durations });
+    if (text.length <= MAX_CHARS_OF_ONE || from >= messages.length) return text;
+    from += Math.max(1, Math.floor((messages.length - from) / 8));
+  }
+}
+
+export function renameConversation(user: string, id: string, title: string): void {
+  writeList(user, conversations(user).map((one) => (one.id === id ? { ...one, title: title.slice(0, MAX_TITLE), named: true } : one)));
+}
+
+export function deleteConversation(user: string, id: string): void {
+  localStorage.removeItem(contentKey(user, id));
+  writeList(user, conversations(user).filter((one) => one.id !== id));
+}
+
+/** The first words of the user. */
+export function titleOf(messages: readonly ToolyardMessage[]): string {
+  const first = messages.find(({ role }) => role === 'user')?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(' ') ?? '';
+  const line = first.replace(/\s+/g, ' ').trim();
+  return line === '' ? 'New conversation' : line.length > MAX_TITLE ? `${line.slice(0, MAX_TITLE - 1)}…` : line;
+}

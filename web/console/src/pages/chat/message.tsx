@@ -1,0 +1,105 @@
+/** One message: words, thoughts, calls and notices, and what can be done with it. */
+import { isToolUIPart } from 'ai';
+import type { ToolData, ToolyardMessage } from '@toolyard/client';
+import { Check, Copy, Pencil, RotateCcw } from 'lucide-react';
+import { memo, useState, useSyncExternalStore } from 'react';
+import { Button, IconButton } from '../../ui/button';
+import { copy } from '../../ui/code';
+import { Notice } from '../../ui/feedback';
+import { TextArea } from '../../ui/form';
+import { Words } from './markdown';
+import type { CallNotes } from './notes';
+import { ToolRow } from './tool-row';
+
+interface Props {
+  message: ToolyardMessage;
+  notes: CallNotes;
+  /** Whether this is the answer that is under way. */
+  live: boolean;
+  /** Whether anything is under way; then nothing can be changed. */
+  busy: boolean;
+  onEdit: (id: string, text: string) => void;
+  onRetry: (id: string) => void;
+}
+
+export const Message = memo(function Message({ message, notes, live, busy, onEdit, onRetry }: Props) {
+  const [editing, setEditing] = useState(false);
+  const mine = message.role === 'user';
+  const text = message.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n');
+  if (editing) return <Edit text={text} onCancel={() => setEditing(false)} onSend={(next) => (setEditing(false), onEdit(message.id, next))} />;
+  return (
+    <article className={mine ? 'message mine' : 'message'} aria-label={mine ? 'You' : 'Assistant'}>
+      {mine ? <p className="said">{text}</p> : <Parts message={message} notes={notes} live={live} />}
+      {!live && (
+        <div className="message-actions">
+          {text !== '' && <CopyButton text={text} />}
+          {mine && (
+            <IconButton label="Edit" disabled={busy} onClick={() => setEditing(true)}>
+              <Pencil size={16} aria-hidden />
+            </IconButton>
+          )}
+          {!mine && (
+            <IconButton label="Retry" disabled={busy} onClick={() => onRetry(message.id)}>
+              <RotateCcw size={16} aria-hidden />
+            </IconButton>
+          )}
+        </div>
+      )}
+    </article>
+  );
+});
+
+function CopyButton({ text }: { text: string }) {
+  const [copied, setCopied] = useState(false);
+  return (
+    <IconButton label={copied ? 'Copied' : 'Copy'} onClick={() => void copy(text).then(setCopied)}>
+      {copied ? <Check size={16} aria-hidden /> : <Copy size={16} aria-hidden />}
+    </IconButton>
+  );
+}
+
+function Parts({ message, notes, live }: Pick<Props, 'message' | 'notes' | 'live'>) {
+  const durations = useSyncExternalStore(notes.subscribe, notes.durations);
+  const progress = useSyncExternalStore(notes.subscribe, notes.progress);
+  const about = new Map<string, ToolData>();
+  for (const part of message.parts) if (part.type === 'data-tool') about.set(part.data.toolCallId, part.data);
+  return message.parts.map((part, place) => {
+    if (part.type === 'text') return part.text === '' ? null : <Words key={place} text={part.text} />;
+    if (part.type === 'data-notice') return <Notice key={place} kind="warn">{part.data.message}</Notice>;
+    if (part.type === 'reasoning') return part.text === '' ? null : <Thoughts key={place} text={part.text} />;
+    if (!isToolUIPart(part)) return null;
+    const id = part.toolCallId;
+    return <ToolRow key={id} part={part} about={about.get(id)} progress={progress.get(id)} ms={durations[id]} live={live} />;
+  });
+}
+
+function Thoughts({ text }: { text: string }) {
+  return (
+    <details className="thoughts">
+      <summary>Thoughts</summary>
+      <p>{text}</p>
+    </details>
+  );
+}
+
+function Edit({ text, onSend, onCancel }: { text: string; onSend: (text: string) => void; onCancel: () => void }) {
+  const [now, setNow] = useState(text);
+  return (
+    <form
+      className="message edit"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSend(now.trim());
+      }}
+    >
+      <TextArea aria-label="Edit the message" value={now} onChange={setNow} rows={3} autoFocus />
+      <p className="hint">What follows this message is replaced.</p>
+      <div className="dialog-actions">
+        <Button onClick={onCancel}>Cancel</Button>
+        <Button kind="primary" type="submit" disabled={now.trim() === ''}>
+          Send
+        </Button>
+      </div>
+    </form>
+  );
+}

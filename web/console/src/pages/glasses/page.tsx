@@ -1,0 +1,145 @@
+/** Glasses in the browser: what a device shows, says and hears, and what its wearer does. */
+import { useQuery } from '@tanstack/react-query';
+import { Power, PowerOff } from 'lucide-react';
+import { useEffect } from 'react';
+import { useCalls, type CallSummary } from '../../api/calls';
+import { devicesQuery, queryClient, useMe } from '../../api/queries';
+import { Button } from '../../ui/button';
+import { Field, Select } from '../../ui/form';
+import { Badge, ErrorBox, Loading, Notice } from '../../ui/feedback';
+import { Card, Page } from '../../ui/page';
+import { duration } from '../../ui/time';
+import { Apps } from './apps';
+import { Controls } from './controls';
+import { GlassesDisplay } from './display';
+import { choose, connect, disconnect, note, useWorn } from './link';
+import { EventLog } from './log';
+import { installedQuery } from './queries';
+import { SaidAloud } from './said';
+import { Speak } from './speak';
+import type { Status } from './state';
+import { ToolsHere } from './tools';
+import './style.css';
+
+const USUAL_MODEL = 'Even Realities G1';
+const STATUS: Record<Status, { text: string; kind: 'plain' | 'good' | 'warn' }> = {
+  off: { text: 'off', kind: 'plain' },
+  connecting: { text: 'connecting', kind: 'warn' },
+  on: { text: 'connected', kind: 'good' },
+  lost: { text: 'connection lost, trying again', kind: 'warn' },
+};
+
+export function GlassesPage() {
+  const worn = useWorn();
+  const me = useMe();
+  const devices = useQuery(devicesQuery);
+  const installed = useQuery(installedQuery);
+  const models = devices.data?.models ?? [];
+  const model = models.find((one) => one.modelName === worn.model) ?? models.find((one) => one.modelName === USUAL_MODEL) ?? models[0];
+  useEffect(() => {
+    if (model !== undefined) choose(model.modelName);
+  }, [model]);
+  useEffect(() => {
+    void queryClient.invalidateQueries({ queryKey: ['glasses'] });
+  }, [worn.changes]);
+  useCalls(worn.status === 'on', me.userId ?? undefined, { onCall: tellCall });
+
+  const nameOf = (app: string) => installed.data?.find((one) => one.packageName === app)?.name ?? app;
+  const on = worn.status === 'on';
+  const { text, kind } = STATUS[worn.status];
+  const active = worn.status !== 'off';
+  return (
+    <Page title="Glasses" lead="Smart glasses in your browser. They stay on while you use other pages of the console, and go off when you close it.">
+      {devices.isPending && <Loading what="the models" />}
+      {devices.error && <ErrorBox error={devices.error} onRetry={() => void devices.refetch()} />}
+      {model !== undefined && (
+        <div className="glasses-page glasses">
+          <div className="glasses-main">
+            <Card>
+              <div className="wear">
+                <Field label="Model">
+                  <Select value={model.modelName} onChange={choose} options={models.map(({ modelName }) => ({ value: modelName, label: modelName === 'None' ? 'None (a phone alone)' : modelName }))} />
+                </Field>
+                <Button kind={active ? 'plain' : 'primary'} onClick={active ? disconnect : connect} icon={active ? <PowerOff size={16} aria-hidden /> : <Power size={16} aria-hidden />}>
+                  {active ? 'Disconnect' : 'Connect'}
+                </Button>
+                <span role="status">
+                  <Badge kind={kind}>{text}</Badge>
+                </span>
+              </div>
+              {worn.problem !== null && <Notice kind="warn">{worn.problem}</Notice>}
+              {model.hasDisplay ? (
+                <GlassesDisplay model={model} layout={worn.picture?.layout ?? null} idle={on ? 'Nothing is shown' : 'Off'} />
+              ) : (
+                <NoDisplay speaks={model.hasSpeaker} last={worn.aloud[0]?.text ?? null} />
+              )}
+              <p className="drawn-by" role="status">
+                {worn.picture !== null && model.hasDisplay && (
+                  <>
+                    Drawn by <strong>{nameOf(worn.picture.app)}</strong>
+                  </>
+                )}
+              </p>
+              <Abilities model={model} />
+            </Card>
+            <Speak on={on} listened={worn.microphone} />
+          </div>
+          <div className="glasses-side">
+            <Apps on={on} />
+            <SaidAloud aloud={worn.aloud} muted={worn.muted} nameOf={nameOf} />
+            <Controls model={model} on={on} />
+            <ToolsHere on={on} />
+          </div>
+          <div className="glasses-log">
+            <EventLog log={worn.log} nameOf={nameOf} />
+          </div>
+        </div>
+      )}
+    </Page>
+  );
+}
+
+/** A call that woke an app says so: that step takes long only then. */
+const WAKE_US = 1_000;
+
+function tellCall(call: CallSummary) {
+  const tool = call.tool.slice(call.tool.indexOf(':') + 1);
+  const woke = call.steps.ready >= WAKE_US ? `, woken in ${duration(call.steps.ready)}` : '';
+  const app = call.tool.includes(':') ? call.tool.slice(0, call.tool.indexOf(':')) : null;
+  note('call', `answered ${tool}: ${call.outcome} after ${duration(call.durationUs)}${woke}`, app);
+  void queryClient.invalidateQueries({ queryKey: ['glasses', 'session'] });
+}
+
+function NoDisplay({ speaks, last }: { speaks: boolean; last: string | null }) {
+  return (
+    <div className="no-display" role="region" aria-label="No display">
+      <p className="flat">
+        <strong>These glasses have no display.</strong> {speaks ? 'They speak: what apps say is heard and stands under “Said aloud”.' : 'They have no speaker either; what apps say comes from the phone.'}
+      </p>
+      {last !== null && <p className="flat words">“{last}”</p>}
+    </div>
+  );
+}
+
+function Abilities({ model }: { model: { hasDisplay: boolean; hasCamera: boolean; hasMicrophone: boolean; hasSpeaker: boolean; hasButton: boolean; hasIMU: boolean; hasLight: boolean; hasWifi: boolean } }) {
+  const all: [boolean, string][] = [
+    [model.hasDisplay, 'display'],
+    [model.hasMicrophone, 'microphone'],
+    [model.hasSpeaker, 'speaker'],
+    [model.hasCamera, 'camera'],
+    [model.hasButton, 'button'],
+    [model.hasIMU, 'motion'],
+    [model.hasLight, 'light'],
+    [model.hasWifi, 'Wi-Fi'],
+  ];
+  return (
+    <ul className="abilities" aria-label="What these glasses have">
+      {all.map(([has, name]) => (
+        <li key={name} className={has ? 'has' : 'lacks'}>
+          <span className="hidden">{has ? 'has' : 'no'} </span>
+          {name}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,56 @@
+/** What the page asks the server about the session. */
+import { queryOptions } from '@tanstack/react-query';
+import { api, data } from '../../api/client';
+import { getLibrary } from '../../api/console';
+import { Refused } from '../../api/error';
+import type { components } from '../../api/schema';
+
+export type RunningApp = components['schemas']['RunningApp'];
+
+export interface InstalledApp {
+  packageName: string;
+  name: string;
+  /** Whether it can be opened: apps that only answer calls cannot. */
+  opens: boolean;
+  fits: boolean;
+}
+
+/** Null where there is no session. */
+export const sessionQuery = queryOptions({
+  queryKey: ['glasses', 'session'],
+  queryFn: async ({ signal }) => {
+    try {
+      return await data(api.GET('/api/session', { signal }));
+    } catch (error) {
+      if (error instanceof Refused && error.noSession) return null;
+      throw error;
+    }
+  },
+});
+
+/** Most apps that are listed here. */
+const MAX_APPS = 100;
+
+export const installedQuery = queryOptions({
+  queryKey: ['glasses', 'installed'],
+  queryFn: async ({ signal }): Promise<InstalledApp[]> => {
+    const [{ installs }, library] = await Promise.all([data(api.GET('/api/installs', { signal })), getLibrary({ limit: MAX_APPS })]);
+    const known = new Map(library.apps.map((app) => [app.packageName, app]));
+    return installs.slice(0, MAX_APPS).map(({ packageName }) => {
+      const app = known.get(packageName);
+      return { packageName, name: app?.name || packageName, opens: app === undefined ? !packageName.startsWith('mcp.') : app.kind === 'session', fits: app?.fit.fits ?? true };
+    });
+  },
+});
+
+export const toolsQuery = queryOptions({
+  queryKey: ['glasses', 'tools'],
+  queryFn: async ({ signal }) => {
+    try {
+      return await data(api.GET('/api/tools', { params: { query: { hidden: 'true' } }, signal }));
+    } catch (error) {
+      if (error instanceof Refused && error.noSession) return null;
+      throw error;
+    }
+  },
+});

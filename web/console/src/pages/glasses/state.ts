@@ -1,0 +1,111 @@
+/** What the simulated glasses show and remember. Pure: messages go in, the next state comes out. */
+import { wordsOf, type Incoming, type Layout } from './wire';
+
+export type Status = 'off' | 'connecting' | 'on' | 'lost';
+
+export interface Picture {
+  app: string;
+  layout: Layout;
+}
+
+export interface Spoken {
+  id: number;
+  at: string;
+  app: string;
+  /** The words; null where there is only a sound. */
+  text: string | null;
+  outcome: 'playing' | 'heard' | 'muted' | 'silent';
+}
+
+export type LogKind = 'device' | 'app' | 'picture' | 'call' | 'you' | 'problem';
+
+export interface LogEntry {
+  id: number;
+  at: string;
+  kind: LogKind;
+  /** Whose doing it is, by package. */
+  app: string | null;
+  text: string;
+}
+
+export interface Worn {
+  status: Status;
+  /** Which glasses, by the name of the model. */
+  model: string;
+  problem: string | null;
+  picture: Picture | null;
+  /** Whether an app listens. */
+  microphone: boolean;
+  muted: boolean;
+  aloud: readonly Spoken[];
+  log: readonly LogEntry[];
+  /** Grows whenever apps or tools may have changed. */
+  changes: number;
+}
+
+export const MAX_LOG = 200;
+export const MAX_ALOUD = 50;
+
+export const FIRST: Worn = {
+  status: 'off',
+  model: '',
+  problem: null,
+  picture: null,
+  microphone: false,
+  muted: false,
+  aloud: [],
+  log: [],
+  changes: 0,
+};
+
+let made = 0;
+export const nextId = () => ++made;
+
+export function logged(state: Worn, kind: LogKind, text: string, app: string | null, at: string): Worn {
+  const entry: LogEntry = { id: nextId(), at, kind, app, text: text.slice(0, 400) };
+  return { ...state, log: [entry, ...state.log].slice(0, MAX_LOG) };
+}
+
+/** A message of the server. Sounds are played elsewhere. */
+export function received(state: Worn, message: Incoming, at: string): Worn {
+  switch (message.type) {
+    case 'ack':
+      return { ...state, status: 'on', problem: null, changes: state.changes + 1 };
+    case 'refused':
+      return { ...state, problem: message.message };
+    case 'display': {
+      const picture = message.layout.kind === 'clear' ? null : { app: message.app, layout: message.layout };
+      const said = wordsOf(message.layout).replace(/\s+/g, ' ').trim();
+      return logged({ ...state, picture }, 'picture', picture === null ? 'The display is clear' : `draws: ${said}`, picture === null ? null : message.app, at);
+    }
+    case 'started':
+      return logged({ ...state, changes: state.changes + 1 }, 'app', 'started', message.app, at);
+    case 'stopped':
+      return logged({ ...state, changes: state.changes + 1 }, 'app', 'stopped', message.app, at);
+    case 'apps-changed':
+    case 'pong':
+      return { ...state, changes: state.changes + 1 };
+    case 'microphone':
+      return state.microphone === message.on ? state : logged({ ...state, microphone: message.on }, 'device', message.on ? 'The microphone is on' : 'The microphone is off', null, at);
+    case 'play': {
+      const spoken: Spoken = { id: nextId(), at, app: message.app, text: message.text, outcome: 'playing' };
+      const said = message.text === null ? 'plays a sound' : `says: ${message.text}`;
+      return logged({ ...state, aloud: [spoken, ...state.aloud].slice(0, MAX_ALOUD) }, 'app', said, message.app, at);
+    }
+    case 'quiet':
+      return logged(state, 'app', 'stops its sound', message.app, at);
+    case 'wish':
+      return logged(state, 'app', message.what, message.app, at);
+    case 'other':
+      return state;
+  }
+}
+
+export function spokenEnded(state: Worn, id: number, outcome: Spoken['outcome']): Worn {
+  return { ...state, aloud: state.aloud.map((one) => (one.id === id ? { ...one, outcome } : one)) };
+}
+
+/** The socket is gone: what depends on it is gone too. The log stays. */
+export function parted(state: Worn, status: 'off' | 'lost', problem: string | null): Worn {
+  return { ...state, status, problem, picture: null, microphone: false, changes: state.changes + 1 };
+}

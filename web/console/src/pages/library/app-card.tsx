@@ -1,0 +1,132 @@
+import { useMutation } from '@tanstack/react-query';
+import { Check, Download, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { api, data } from '../../api/client';
+import type { LibraryApp } from '../../api/console';
+import { queryClient } from '../../api/queries';
+import { Avatar } from '../../ui/avatar';
+import { Button } from '../../ui/button';
+import { Confirm } from '../../ui/dialog';
+import { Badge } from '../../ui/feedback';
+import { toast, toastError } from '../../ui/toast';
+import { counted, HARDWARE, PERMISSIONS } from '../../ui/words';
+import { fitWords } from './fit';
+
+const changed = () => Promise.all([['library'], ['tools'], ['installs'], ['session']].map((queryKey) => queryClient.invalidateQueries({ queryKey })));
+
+export function AppCard({ app, model }: { app: LibraryApp; model: string | undefined }) {
+  const fit = fitWords(app.fit, model);
+  return (
+    <li className="card library-card">
+      <div className="library-card-head">
+        <Avatar name={app.name} />
+        <div className="grow">
+          <h2>{app.name}</h2>
+          <p className="library-package">{app.packageName}</p>
+        </div>
+        {app.running && <Badge kind="accent">Running</Badge>}
+      </div>
+      <p className="library-words">{app.description === '' ? <span className="muted">Its developer says nothing about it.</span> : app.description}</p>
+      <p>
+        <Badge kind={fit.kind}>{fit.words}</Badge>
+      </p>
+      <Asks app={app} />
+      <Tools app={app} />
+      <div className="library-actions">
+        <Actions app={app} />
+      </div>
+    </li>
+  );
+}
+
+/** What the app asks for: permissions in words, and the parts of glasses that it uses. */
+function Asks({ app }: { app: LibraryApp }) {
+  const permissions = app.permissions.filter(isPermission);
+  return (
+    <>
+      {permissions.length === 0 ? (
+        <p className="muted">Asks for no permissions.</p>
+      ) : (
+        <ul className="library-permissions">
+          {permissions.map(({ type, description }) => (
+            <li key={type}>
+              <strong>{PERMISSIONS[type]?.name ?? type}</strong>: {PERMISSIONS[type]?.means ?? 'a permission that this console does not know'}
+              {description ? <span className="muted"> “{description}”</span> : null}
+            </li>
+          ))}
+        </ul>
+      )}
+      {app.hardwareRequirements.length > 0 && (
+        <p className="muted">
+          Uses: {app.hardwareRequirements.map(({ type, level }) => `${HARDWARE[type]?.name ?? type}${level === 'REQUIRED' ? '' : ' (if there)'}`).join(', ')}
+        </p>
+      )}
+    </>
+  );
+}
+
+function isPermission(value: unknown): value is { type: string; description?: string | null } {
+  return typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string';
+}
+
+function Tools({ app }: { app: LibraryApp }) {
+  if (app.toolCount === 0) return <p className="muted">Brings no tools yet.</p>;
+  return (
+    <details className="library-tools">
+      <summary>{counted(app.toolCount, 'tool')}</summary>
+      <ul className="plain-list">
+        {app.tools.map((tool) => (
+          <li key={tool.name}>
+            <strong>{tool.title ?? tool.name}</strong>
+            {tool.description !== '' && <span className="muted"> {tool.description}</span>}
+          </li>
+        ))}
+      </ul>
+      {app.toolCount > app.tools.length && <p className="muted">and {app.toolCount - app.tools.length} more</p>}
+    </details>
+  );
+}
+
+function Actions({ app }: { app: LibraryApp }) {
+  const [asked, setAsked] = useState(false);
+  const path = { params: { path: { package: app.packageName } } };
+  const install = useMutation({
+    mutationFn: () => data(api.PUT('/api/installs/{package}', path)),
+    onSuccess: async () => {
+      await changed();
+      toast(`${app.name} is installed.`);
+    },
+    onError: toastError,
+  });
+  const remove = useMutation({
+    mutationFn: () => data(api.DELETE('/api/installs/{package}', path)),
+    onSuccess: async () => {
+      setAsked(false);
+      await changed();
+      toast(`${app.name} is removed.`);
+    },
+    onError: toastError,
+  });
+  if (!app.installed) {
+    return (
+      <Button kind="primary" icon={<Download size={16} aria-hidden />} disabled={install.isPending} aria-label={`Install ${app.name}`} onClick={() => install.mutate()}>
+        Install
+      </Button>
+    );
+  }
+  return (
+    <>
+      <Badge kind="good">
+        <Check size={14} aria-hidden /> Installed
+      </Badge>
+      <Button icon={<Trash2 size={16} aria-hidden />} aria-label={`Remove ${app.name}`} onClick={() => setAsked(true)}>
+        Remove
+      </Button>
+      {asked && (
+        <Confirm title={`Remove ${app.name}?`} action="Remove" danger busy={remove.isPending} onConfirm={() => remove.mutate()} onClose={() => setAsked(false)}>
+          <p>Its tools are gone for you at once. What this server keeps for you and the app, such as its settings, is deleted. You can install it again, and it begins anew.</p>
+        </Confirm>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,66 @@
+/** Apps that the user can install: what they do, what they ask for, whether they fit the user's glasses. */
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useDebounced } from '../../ui/debounced';
+import { Button } from '../../ui/button';
+import { Empty, ErrorBox, Loading } from '../../ui/feedback';
+import { Page } from '../../ui/page';
+import { Search } from '../../ui/search';
+import { AppCard } from './app-card';
+import { libraryQuery, sessionQuery } from './queries';
+import './style.css';
+
+export function LibraryPage() {
+  const [search, setSearch] = useState('');
+  const asked = useDebounced(search.trim(), 300);
+  const library = useInfiniteQuery({ ...libraryQuery(asked), placeholderData: (before) => before });
+  const session = useQuery(sessionQuery);
+  const model = session.data?.capabilities?.modelName;
+  const apps = library.data?.pages.flatMap((page) => page.apps) ?? [];
+  const isEmpty = library.data !== undefined && apps.length === 0;
+  return (
+    <div className="library">
+      <Page title="Library" lead="Apps that you can use. What you install brings its tools to your assistants, your chat and your glasses.">
+        <div className="row library-head">
+          <Search label="Search the library" value={search} onChange={setSearch} />
+          <p className="muted" role="status">
+            {session.data === undefined ? '\u00a0' : model !== undefined ? `Your glasses: ${model}` : <NoGlasses />}
+          </p>
+        </div>
+        {library.isPending && <Loading what="the library" />}
+        {library.error !== null && <ErrorBox error={library.error} onRetry={() => void library.refetch()} />}
+        {isEmpty &&
+          (asked === '' ? (
+            <Empty title="The library is empty">
+              <p>As soon as a developer registers an app on this server, it is here.</p>
+            </Empty>
+          ) : (
+            <Empty title="Nothing found">
+              <p>No app has these words.</p>
+            </Empty>
+          ))}
+        <ul className="plain-list library-grid">
+          {apps.map((app) => (
+            <AppCard key={app.packageName} app={app} model={model} />
+          ))}
+        </ul>
+        {library.hasNextPage && (
+          <p className="more">
+            <Button disabled={library.isFetchingNextPage} onClick={() => void library.fetchNextPage()}>
+              {library.isFetchingNextPage ? 'Loading …' : 'Show more'}
+            </Button>
+          </p>
+        )}
+      </Page>
+    </div>
+  );
+}
+
+function NoGlasses() {
+  return (
+    <>
+      No glasses connected. <Link to="/glasses">Connect some</Link> to see what fits.
+    </>
+  );
+}

@@ -1,0 +1,82 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useDeferredValue, useState } from 'react';
+import { useInstalled } from '../../plugins/store';
+import { readPermissions } from '../../plugins/trust/permissions';
+import type { Json } from '../../plugins/trust/strict';
+import { Avatar } from '../../ui/avatar';
+import { Button } from '../../ui/button';
+import { Badge, Empty, ErrorBox, Loading } from '../../ui/feedback';
+import { Field, Input } from '../../ui/form';
+import { toastError } from '../../ui/toast';
+import { PermissionList } from './permission-list';
+import { getCatalogue, getCatalogued } from './server-api';
+import { TrustBadge } from './trust-badge';
+
+/** What the server has to offer. The badge is the server's word; the browser looks for itself before it installs. */
+export function Catalogue({ onReview }: { onReview: (text: string) => void }) {
+  const [q, setQ] = useState('');
+  const asked = useDeferredValue(q.trim());
+  const installed = useInstalled();
+  const pages = useInfiniteQuery({
+    queryKey: ['plugin-catalogue', asked],
+    queryFn: ({ pageParam }) => getCatalogue(asked, pageParam),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.next ?? undefined,
+  });
+  const plugins = pages.data?.pages.flatMap((page) => page.plugins) ?? [];
+  const look = (id: string, version: string) => void getCatalogued(id, version).then(onReview, toastError);
+  return (
+    <>
+      <Field label="Search">
+        <Input type="search" value={q} onChange={setQ} placeholder="Words in the name or description" />
+      </Field>
+      {pages.isPending && <Loading what="the catalogue" />}
+      {pages.error !== null && <ErrorBox error={pages.error} onRetry={() => void pages.refetch()} />}
+      {pages.isSuccess && plugins.length === 0 && (
+        <Empty title={asked === '' ? 'The catalogue is empty' : 'Nothing found'}>
+          <p>{asked === '' ? 'Curators of this server put plugins here when they sign them.' : 'Try other words.'}</p>
+        </Empty>
+      )}
+      <ul className="plain-list grid-2">
+        {plugins.map((plugin) => {
+          const has = installed.some(({ id, hash }) => id === plugin.id && hash === plugin.contentHash);
+          return (
+            <li key={`${plugin.id} ${plugin.version}`}>
+              <article className="card plugin-card" aria-label={plugin.name}>
+                <div className="plugin-head">
+                  <Avatar name={plugin.name} />
+                  <div className="grow">
+                    <h2>{plugin.name}</h2>
+                    <p className="row">
+                      <TrustBadge status={plugin.status} />
+                      <Badge>{plugin.version}</Badge>
+                    </p>
+                  </div>
+                </div>
+                <p className="plugin-about">{plugin.description.slice(0, 300)}</p>
+                <PermissionList permissions={readPermissions(plugin.asksFor as Json, [])} none="Asks for nothing." />
+                <div className="plugin-foot">
+                  {has ? (
+                    <Badge kind="accent">In this browser</Badge>
+                  ) : (
+                    <Button small onClick={() => look(plugin.id, plugin.version)}>
+                      Look at it
+                      <span className="hidden">
+                        : {plugin.name} {plugin.version}
+                      </span>
+                    </Button>
+                  )}
+                </div>
+              </article>
+            </li>
+          );
+        })}
+      </ul>
+      {pages.hasNextPage && (
+        <Button disabled={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
+          Show more
+        </Button>
+      )}
+    </>
+  );
+}

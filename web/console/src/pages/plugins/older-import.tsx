@@ -1,0 +1,38 @@
+import { useState } from 'react';
+import { dismissOlder, olderPlugins } from '../../plugins/older';
+import { useInstalled } from '../../plugins/store';
+import { Button } from '../../ui/button';
+
+/** Plugins that an older client left here: the user may look at each; nothing of them runs by itself. */
+export function OlderImport({ onReview }: { onReview: (text: string) => void }) {
+  const installed = useInstalled();
+  const [found, setFound] = useState(olderPlugins);
+  const left = found.filter(({ text }) => !installed.some(({ raw }) => raw === text));
+  if (left.length === 0) return null;
+  return (
+    <section className="notice warn older" aria-label="Plugins of an older client">
+      <h2>Plugins of an older client</h2>
+      <p>They lie in this browser and do not run. Look at each before you import it; they count as unsigned.</p>
+      <ul className="plain-list">
+        {left.map(({ name, text }, place) => (
+          <li key={place} className="row between">
+            <strong>{name}</strong>
+            <Button small onClick={() => onReview(text)}>
+              Look at it<span className="hidden">: {name}</span>
+            </Button>
+          </li>
+        ))}
+      </ul>
+      <Button
+        small
+        kind="quiet"
+        onClick={() => {
+          dismissOlder();
+          setFound([]);
+        }}
+      >
+        Do not offer them again
+      </Button>
+    </section>
+  );
+}

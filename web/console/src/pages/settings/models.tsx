@@ -1,0 +1,94 @@
+/** The models that can be asked, and what was looked for and is not there. */
+import { useQuery } from '@tanstack/react-query';
+import { api, data } from '../../api/client';
+import type { components } from '../../api/schema';
+import { Badge, Empty, ErrorBox, Loading } from '../../ui/feedback';
+import { Card } from '../../ui/page';
+import { bytes } from '../../ui/time';
+
+type Model = components['schemas']['OverviewModel'];
+
+const CALLING: Record<Model['calling'], string> = {
+  native: 'calls tools by itself',
+  prompted: 'calls tools by text, as the prompt asks',
+  small: 'small: one tool or none is chosen for it',
+};
+
+const MOST = 300;
+
+function origin(model: Model): string {
+  const from = model.origin;
+  if (from == null) return '';
+  switch (from.kind) {
+    case 'configured':
+      return 'chat.model names it';
+    case 'endpoint':
+      return `of the endpoint ${from.name}`;
+    case 'file':
+      return `of the file of ${from.name}`;
+    case 'key':
+      return `${from.name} is set`;
+    case 'server':
+      return `of the server ${from.name}`;
+  }
+}
+
+export function Models() {
+  const models = useQuery({ queryKey: ['models'], queryFn: () => data(api.GET('/api/models')) });
+  if (models.isPending) return <Loading what="the models" />;
+  if (models.error) return <ErrorBox error={models.error} onRetry={() => void models.refetch()} />;
+  const { models: list, missing, files } = models.data;
+  const usual = models.data.default;
+  return (
+    <>
+      <Card title="Models">
+        {list.length === 0 ? (
+          <Empty title="No model">
+            <p>Chat and the assistant need one. Below is what was looked for, and how to add it.</p>
+          </Empty>
+        ) : (
+          <ul className="plain-list listing" aria-label="Models">
+            {list.slice(0, MOST).map((model) => (
+              <li key={model.name}>
+                <span className="row">
+                  <code>{model.name}</code>
+                  {model.name === usual && <Badge kind="accent">asked where nobody names one</Badge>}
+                </span>
+                <span className="muted">{[CALLING[model.calling], origin(model)].filter(Boolean).join('; ')}</span>
+              </li>
+            ))}
+          </ul>
+        )}
+        {usual != null && !list.some((model) => model.name === usual) && (
+          <p className="below flat">
+            Where nobody names one, <code>{usual}</code> is asked.
+          </p>
+        )}
+      </Card>
+      {missing != null && missing.length > 0 && (
+        <Card title="Looked for, and not there">
+          <ul className="plain-list listing" aria-label="Missing">
+            {missing.slice(0, MOST).map((one) => (
+              <li key={one.what}>
+                <strong>{one.what}</strong>
+                <span className="muted">{one.how}</span>
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+      {files != null && files.length > 0 && (
+        <Card title="Files in the models folder">
+          <ul className="plain-list listing" aria-label="Files">
+            {files.slice(0, MOST).map((file) => (
+              <li key={file.name}>
+                <code>{file.name}</code>
+                <span className="muted">{bytes(file.bytes)}</span>
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,39 @@
+/** What is set for the user and the server. */
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useMe } from '../../api/queries';
+import { Page } from '../../ui/page';
+import { Tabs } from '../../ui/tabs';
+import { About } from './about';
+import { Grants } from './grants';
+import { Models } from './models';
+import { Policy } from './policy';
+import { Tokens } from './tokens';
+import { Upstreams } from './upstreams';
+import './style.css';
+
+const TABS = [
+  { id: 'tokens', name: 'Tokens', builders: false, part: Tokens },
+  { id: 'grants', name: 'Apps and grants', builders: false, part: Grants },
+  { id: 'upstreams', name: 'Upstreams', builders: true, part: Upstreams },
+  { id: 'plugins', name: 'Plugin policy', builders: false, part: Policy },
+  { id: 'models', name: 'Models', builders: false, part: Models },
+  { id: 'about', name: 'About', builders: false, part: About },
+] as const;
+
+export function SettingsPage() {
+  const me = useMe();
+  const { tab } = useSearch({ from: '/settings' });
+  const navigate = useNavigate({ from: '/settings' });
+  const tabs = TABS.filter((one) => me.builds || !one.builders);
+  const current = tabs.find((one) => one.id === tab) ?? TABS[0];
+  const Part = current.part;
+  return (
+    <Page title="Settings">
+      <div className="settings-page">
+        <Tabs label="Settings" tabs={tabs} current={current.id} onChange={(next) => void navigate({ search: { tab: next }, replace: true })}>
+          <Part />
+        </Tabs>
+      </div>
+    </Page>
+  );
+}

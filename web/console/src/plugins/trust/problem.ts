@@ -1,0 +1,18 @@
+/** One place of a document that is wrong. */
+export interface Problem {
+  path: string;
+  message: string;
+}
+
+export const toldOf = ({ path, message }: Problem) => (path === '' ? message : `${path}: ${message}`);
+
+export class ManifestProblem extends Error implements Problem {
+  override name = 'ManifestProblem';
+
+  constructor(
+    readonly path: string,
+    override readonly message: string,
+  ) {
+    super(message);
+  }
+}

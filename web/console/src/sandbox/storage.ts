@@ -1,0 +1,55 @@
+/** What plugins keep between calls: in the browser, for each user and plugin by itself, and not without end. */
+import type { SandboxStorage } from './run';
+
+export const MAX_STORAGE_BYTES = 256 * 1024;
+export const MAX_STORAGE_KEYS = 256;
+const PREFIX = 'toolyard.plugin-data/';
+
+const keyOf = (plugin: string, user: string) => `${PREFIX}${plugin}/${user}`;
+
+export function pluginStorage(plugin: string, user: string, bytes = MAX_STORAGE_BYTES): SandboxStorage {
+  const place = keyOf(plugin, user);
+  const most = Math.min(bytes, MAX_STORAGE_BYTES);
+  const read = () => readAll(localStorage.getItem(place));
+  const write = (values: Map<string, string>) => {
+    if (values.size === 0) localStorage.removeItem(place);
+    else localStorage.setItem(place, JSON.stringify([...values]));
+  };
+  return {
+    get: (key) => read().get(key) ?? null,
+    keys: () => [...read().keys()],
+    delete(key) {
+      const values = read();
+      const was = values.delete(key);
+      write(values);
+      return was;
+    },
+    set(key, json) {
+      const values = read().set(key, json);
+      if (values.size > MAX_STORAGE_KEYS) throw new Error(`the storage is full (${MAX_STORAGE_KEYS} keys); delete something first`);
+      const size = [...values].reduce((sum, [name, value]) => sum + bytesOf(name) + bytesOf(value), 0);
+      if (size > most) throw new Error(`the storage is full (${most} bytes); delete something first`);
+      try {
+        write(values);
+      } catch {
+        throw new Error('the storage of this browser is full');
+      }
+    },
+  };
+}
+
+/** Nothing of a plugin stays, of whichever user. */
+export function forgetStorage(plugin: string): void {
+  for (const name of Object.keys(localStorage)) if (name.startsWith(keyOf(plugin, ''))) localStorage.removeItem(name);
+}
+
+const bytesOf = (text: string) => new TextEncoder().encode(text).length;
+
+function readAll(kept: string | null): Map<string, string> {
+  try {
+    const pairs: unknown = JSON.parse(kept ?? '[]');
+    return new Map(Array.isArray(pairs) ? (pairs as [string, string][]) : []);
+  } catch {
+    return new Map();
+  }
+}

@@ -1,0 +1,65 @@
+/** The frame around each page: navigation, who is signed in, and the sign-in where nobody is. */
+import { useQuery } from '@tanstack/react-query';
+import { Link, Outlet, useRouterState } from '@tanstack/react-router';
+import { Menu, X } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
+import { Refused } from '../api/error';
+import { meQuery } from '../api/queries';
+import { useSession } from '../api/session';
+import { ErrorBox, Loading } from '../ui/feedback';
+import { PAGES } from './pages';
+import { SignIn } from './sign-in';
+import { UserMenu } from './user-menu';
+
+export function Shell() {
+  const session = useSession();
+  const me = useQuery(meQuery);
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const [open, setOpen] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  useEffect(() => setOpen(false), [path]);
+
+  if (me.isPending) return <Loading what="Toolyard" />;
+  if (me.error) {
+    if (me.error instanceof Refused && me.error.status === 401) return <SignIn mode="token" />;
+    return <ErrorBox error={me.error} onRetry={() => void me.refetch()} />;
+  }
+  if (me.data.authMode === 'dev' && session === null) return <SignIn mode="dev" />;
+
+  const pages = PAGES.filter((page) => !page.builders || me.data.role !== 'user');
+  const here = pages.find((page) => path.startsWith(page.to));
+  return (
+    <div className="shell">
+      <a className="skip" href="#main" onClick={() => main.current?.focus()}>
+        Skip to the page
+      </a>
+      <header className="topbar">
+        <button type="button" className="icon-button menu-button" aria-expanded={open} aria-controls="nav" onClick={() => setOpen(!open)}>
+          {open ? <X aria-hidden /> : <Menu aria-hidden />}
+          <span className="hidden">Menu</span>
+        </button>
+        <Link to="/chat" className="brand">
+          <img src="/console/icon.svg" alt="" width="26" height="26" />
+          <span>Toolyard</span>
+        </Link>
+        <span className="topbar-page">{here?.name}</span>
+        <UserMenu me={me.data} />
+      </header>
+      <nav id="nav" className={open ? 'nav open' : 'nav'} aria-label="Pages">
+        <ul>
+          {pages.map(({ to, name, icon: Icon }) => (
+            <li key={to}>
+              <Link to={to} className="nav-link" activeProps={{ className: 'nav-link here', 'aria-current': 'page' }}>
+                <Icon aria-hidden size={18} />
+                {name}
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <main id="main" ref={main} tabIndex={-1}>
+        <Outlet />
+      </main>
+    </div>
+  );
+}

@@ -1,0 +1,11 @@
+import { useEffect, useState } from 'react';
+
+/** The value after it stayed the same for a while. */
+export function useDebounced<T>(value: T, ms = 400): T {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return settled;
+}

@@ -1,0 +1,24 @@
+/** A field to search in what the page shows. */
+import { Search as Glass } from 'lucide-react';
+
+interface Props {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+  placeholder?: string;
+}
+
+export function Search({ label, value, onChange, placeholder }: Props) {
+  return (
+    <div className="search" role="search">
+      <Glass size={17} aria-hidden />
+      <input className="input" type="search" aria-label={label} value={value} placeholder={placeholder ?? label} maxLength={200} onChange={(event) => onChange(event.target.value)} />
+    </div>
+  );
+}
+
+/** Whether every word of the search is somewhere in the texts. */
+export function matches(search: string, ...texts: readonly (string | undefined)[]): boolean {
+  const all = texts.join('\n').toLowerCase();
+  return search.toLowerCase().split(/\s+/).every((word) => all.includes(word));
+}

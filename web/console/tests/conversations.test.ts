@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import type { ToolyardMessage } from '@toolyard/client';
+
+/** As much of a browser as is needed, with room for so many characters. */
+const kept = new Map<string, string>();
+let room = Number.POSITIVE_INFINITY;
+const localStorage = {
+  getItem: (key: string) => kept.get(key) ?? null,
+  removeItem: (key: string) => void kept.delete(key),
+  setItem(key: string, value: string) {
+    const others = [...kept].filter(([name]) => name !== key).reduce((sum, [, text]) => sum + text.length, 0);
+    if (others + value.length > room) throw new Error('full');
+    kept.set(key, value);
+  },
+};
+Object.assign(globalThis, { localStorage, window: { addEventListener: () => {} } });
+const { contentOf, conversations, deleteConversation, MAX_CHARS, MAX_CHARS_OF_ONE, MAX_CONVERSATIONS, renameConversation, saveConversation, titleOf } = await import('../src/pages/chat/conversations');
+
+const say = (text: string, role: 'user' | 'assistant' = 'user'): ToolyardMessage => ({ id: text.slice(0, 9), role, parts: [{ type: 'text', text }] });
+const save = (user: string, id: string, ...messages: ToolyardMessage[]) => saveConversation(user, id, { messages, durations: {} }, { open: false, model: null });
+
+beforeEach(() => {
+  for (const user of ['ada', 'bob']) for (const { id } of conversations(user)) deleteConversation(user, id);
+  kept.clear();
+  room = Number.POSITIVE_INFINITY;
+});
+
+test('what is saved is there again, for its user only, the newest first', () => {
+  save('ada', 'one', say('first'));
+  save('ada', 'two', say('second'));
+  assert.deepEqual(conversations('ada').map(({ title }) => title), ['second', 'first']);
+  assert.deepEqual(contentOf('ada', 'one')?.messages, [say('first')]);
+  assert.deepEqual([conversations('bob'), contentOf('bob', 'one')], [[], null]);
+});
+
+test('a name that the user gave stays', () => {
+  save('ada', 'one', say('first'));
+  renameConversation('ada', 'one', 'Mine');
+  save('ada', 'one', say('other'));
+  assert.equal(conversations('ada')[0]?.title, 'Mine');
+});
+
+test('there are so many and no more, and the oldest go with all they had', () => {
+  for (let n = 0; n <= MAX_CONVERSATIONS; n += 1) save('ada', `c${n}`, say('x'));
+  assert.equal(conversations('ada').length, MAX_CONVERSATIONS);
+  assert.equal(contentOf('ada', 'c0'), null);
+  assert.ok(contentOf('ada', 'c1'));
+});
+
+test('all together and each one have a bound', () => {
+  const large = 'x'.repeat(MAX_CHARS_OF_ONE - 1_000);
+  for (const id of ['a', 'b', 'c']) save('ada', id, say(large));
+  assert.deepEqual(conversations('ada').map(({ id }) => id), ['c', 'b']);
+  assert.ok([...kept.values()].reduce((sum, text) => sum + text.length, 0) < MAX_CHARS + 10_000);
+  save('ada', 'd', ...Array.from({ length: 40 }, (_, n) => say(`${n} `.padEnd(MAX_CHARS_OF_ONE / 20, 'x'))));
+  const left = contentOf('ada', 'd')?.messages ?? [];
+  assert.ok(left.length > 10 && left.length < 20, 'the beginning goes');
+  assert.match(left.at(-1)?.id ?? '', /^39/);
+});
+
+test('a browser that is full loses older ones first, and says so when that is not enough', () => {
+  save('ada', 'old', say('x'.repeat(5_000)));
+  room = 7_000;
+  assert.equal(save('ada', 'new', say('y'.repeat(5_000))), true);
+  assert.deepEqual(conversations('ada').map(({ id }) => id), ['new']);
+  assert.equal(save('ada', 'huge', say('z'.repeat(9_000))), false);
+});
+
+test('titles are short and one line', () => {
+  assert.equal(titleOf([]), 'New conversation');
+  assert.equal(titleOf([say('hello', 'assistant'), say(' a\n\nb ')]), 'a b');
+  assert.equal(titleOf([say('x'.repeat(200))]).length, 80);
+});

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FIRST, logged, MAX_ALOUD, MAX_LOG, parted, received, spokenEnded } from '../src/pages/glasses/state';
+import { battery, gesturesOf, headPosition, MAX_TEXT, played, readMessage, wear, words, wordsOf } from '../src/pages/glasses/wire';
+
+const read = (message: object) => readMessage(JSON.stringify(message));
+const AT = '2026-01-02T03:04:05.678Z';
+
+test('every layout is read, and what is broken or unknown harms nobody', () => {
+  const layout = (fields: object) => {
+    const message = read({ type: 'display_event', packageName: 'com.example.todo', view: 'main', layout: fields });
+    assert.equal(message?.type, 'display');
+    return message?.type === 'display' ? message.layout : null;
+  };
+  assert.deepEqual(layout({ layoutType: 'text_wall', text: 'a' }), { kind: 'text', text: 'a' });
+  assert.deepEqual(layout({ layoutType: 'double_text_wall', topText: 'a', bottomText: 'b' }), { kind: 'two', top: 'a', bottom: 'b' });
+  assert.deepEqual(layout({ layoutType: 'reference_card', title: 'a', text: 'b' }), { kind: 'card', title: 'a', text: 'b' });
+  assert.deepEqual(layout({ layoutType: 'dashboard_card', leftText: 'a', rightText: 'b' }), { kind: 'sides', left: 'a', right: 'b' });
+  assert.deepEqual(layout({ layoutType: 'bitmap_view', data: 'Qk0=' }), { kind: 'picture', frames: ['Qk0='], intervalMs: 0, repeat: false });
+  assert.deepEqual(layout({ layoutType: 'bitmap_animation', frames: ['Qk0=', 'Qk1='], interval: 1, repeat: true }), { kind: 'picture', frames: ['Qk0=', 'Qk1='], intervalMs: 100, repeat: true });
+  assert.deepEqual(layout({ layoutType: 'clear_view' }), { kind: 'clear' });
+  assert.deepEqual(layout({ layoutType: 'hologram' }), { kind: 'unknown', name: 'hologram' });
+  assert.deepEqual(layout({ layoutType: 'text_wall', text: 7 }), { kind: 'text', text: '' });
+  // What is no base64 never gets into the address of a picture.
+  assert.deepEqual(layout({ layoutType: 'bitmap_view', data: 'x" onerror="' }), { kind: 'picture', frames: [], intervalMs: 0, repeat: false });
+  const long = layout({ layoutType: 'text_wall', text: 'x'.repeat(MAX_TEXT + 1) });
+  assert.equal(long?.kind === 'text' && long.text.length, MAX_TEXT);
+});
+
+test('other messages, and what is none', () => {
+  assert.deepEqual(read({ type: 'connection_ack', sessionId: 'ada' }), { type: 'ack', user: 'ada' });
+  assert.deepEqual(read({ type: 'auth_error', message: 'expired' }), { type: 'refused', message: 'expired' });
+  assert.deepEqual(read({ type: 'microphone_state_change', isMicrophoneEnabled: true }), { type: 'microphone', on: true });
+  const play = { type: 'play', app: 'a', requestId: 'r', url: 'https://x/tts', text: 'milk', volume: 1, stopOthers: true };
+  assert.deepEqual(read({ type: 'audio_play_request', packageName: 'a', requestId: 'r', audioUrl: 'https://x/tts', volume: 3, text: 'milk' }), play);
+  assert.equal(read({ type: 'photo_request', appId: 'a' })?.type, 'wish');
+  assert.deepEqual(read({ type: 'udp_ping_ack' }), { type: 'other', name: 'udp_ping_ack' });
+  for (const none of ['', '{', '[]', 'null', '{"type":1}']) assert.equal(readMessage(none), null);
+});
+
+test('the messages of the device are those of the phone', () => {
+  assert.deepEqual(wear('Mentra Live'), { type: 'glasses_connection_state', modelName: 'Mentra Live', status: 'CONNECTED' });
+  assert.deepEqual(words('hi', false, 'de-DE'), { type: 'local_transcription', text: 'hi', isFinal: false, transcribeLanguage: 'de-DE' });
+  assert.deepEqual(headPosition('up'), { type: 'head_position', position: 'up' });
+  assert.deepEqual(battery(80, true), { type: 'glasses_battery_update', level: 80, charging: true });
+  assert.deepEqual(played('r', 12), { type: 'audio_play_response', requestId: 'r', success: true, duration: 12 });
+  assert.deepEqual(played('r', null, 'no'), { type: 'audio_play_response', requestId: 'r', success: false, error: 'no' });
+});
+
+test('glasses have the gestures that their buttons report', () => {
+  const gestures = (events: string[], type = 'press') => gesturesOf({ modelName: 'M', hasButton: true, button: { buttons: [{ type, events }] } });
+  assert.deepEqual(gestures(['press', 'double_press', 'long_press']).map((one) => one.name), ['Press', 'Press twice', 'Press long']);
+  assert.deepEqual(gestures(['press']).map((one) => one.messages), [
+    [{ type: 'button_press', buttonId: 'main', pressType: 'short' }],
+    [{ type: 'button_press', buttonId: 'main', pressType: 'long' }],
+  ]);
+  assert.deepEqual(gestures(['TAP', 'SWIPE_UP', 'MOONWALK'], 'swipe1d').map((one) => one.messages[0]), [
+    { type: 'touch_event', device_model: 'M', gesture_name: 'single_tap' },
+    { type: 'touch_event', device_model: 'M', gesture_name: 'up_swipe' },
+  ]);
+  assert.deepEqual(gesturesOf({ modelName: 'M', hasButton: false, button: { buttons: [{ type: 'press', events: ['press'] }] } }), []);
+});
+
+test('the display shows what came last, and nothing after it is cleared or lost', () => {
+  let worn = received(FIRST, { type: 'ack', user: 'ada' }, AT);
+  assert.equal(worn.status, 'on');
+  worn = received(worn, { type: 'display', app: 'a', layout: { kind: 'text', text: '1. milk' }, durationMs: null }, AT);
+  assert.equal(wordsOf(worn.picture?.layout ?? { kind: 'clear' }), '1. milk');
+  assert.equal(worn.log[0]?.text, 'draws: 1. milk');
+  const cleared = received(worn, { type: 'display', app: 'a', layout: { kind: 'clear' }, durationMs: null }, AT);
+  assert.equal(cleared.picture, null);
+  const lost = parted(worn, 'lost', 'why');
+  assert.deepEqual([lost.picture, lost.microphone, lost.problem, lost.log.length], [null, false, 'why', worn.log.length]);
+});
+
+test('log and transcript have a bound', () => {
+  let worn = FIRST;
+  for (let place = 0; place < MAX_LOG + 5; place += 1) worn = logged(worn, 'you', `word ${place}`, null, AT);
+  assert.deepEqual([worn.log.length, worn.log[0]?.text], [MAX_LOG, `word ${MAX_LOG + 4}`]);
+  for (let place = 0; place < MAX_ALOUD + 5; place += 1) worn = received(worn, { type: 'play', app: 'a', requestId: 'r', url: '', text: `say ${place}`, volume: 1, stopOthers: true }, AT);
+  assert.equal(worn.aloud.length, MAX_ALOUD);
+  const [newest] = worn.aloud;
+  assert.ok(newest);
+  assert.equal(spokenEnded(worn, newest.id, 'heard').aloud[0]?.outcome, 'heard');
+});

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readSettings, said, shown, type Setting } from '../src/pages/settings/setting-values';
+import { stateOf } from '../src/pages/settings/token-state';
+import { bodyOf, draftOf, NEW } from '../src/pages/settings/upstream-draft';
+
+const one = (fields: object) => readSettings([{ key: 'k', label: 'L', ...fields }])[0] as Setting;
+
+test('settings of apps become fields and come back as values', () => {
+  for (const [fields, field, value] of [
+    [{ type: 'toggle', value: true }, 'true', true],
+    [{ type: 'text', value: 'x' }, 'x', 'x'],
+    [{ type: 'slider', value: 3, min: 0, max: 5 }, '3', 3],
+    [{ type: 'select', value: 'b', options: [{ value: 'a', label: 'A' }, 'b'] }, 'b', 'b'],
+    [{ type: 'multiselect', value: ['a', 'b'], options: ['a', 'b', 'c'] }, 'a\nb', ['a', 'b']],
+    [{ type: 'moon_phase', value: { full: true } }, '{"full":true}', { full: true }],
+  ] as const) {
+    const setting = one(fields);
+    assert.equal(shown(setting), field);
+    assert.deepEqual(said(setting, field), { value });
+  }
+  assert.deepEqual(readSettings([{ type: 'group', title: 'Sound' }, { type: 'titleValue', label: 'Version' }, null, {}, 7]), [{ words: 'Sound' }, { words: 'Version' }]);
+});
+
+test('a value out of bounds is said in words, and an empty one keeps the default', () => {
+  const slider = one({ type: 'slider', min: 1, max: 5 });
+  assert.deepEqual([said(slider, '9'), said(slider, '0'), said(slider, 'x'), said(slider, ' ')], [{ error: 'At most 5.' }, { error: 'At least 1.' }, { error: 'Expected a number.' }, { value: undefined }]);
+  assert.deepEqual(said(one({ type: 'moon_phase' }), '{'), { error: 'Expected JSON.' });
+});
+
+test('an upstream goes through the form unharmed', () => {
+  const details = { name: 'GitHub', description: '', url: 'https://x/mcp', auth: 'headers' as const, headers: { Authorization: '(sealed)', 'X-A': 'b: c' }, include: ['get_*'], exclude: [], forAll: true };
+  assert.deepEqual(bodyOf(draftOf('github', details), false), { body: details });
+  const program = { name: '', description: '', command: 'npx', args: ['-y', 'a b'], env: { KEY: 'x=y' }, include: [], exclude: [], forAll: false };
+  assert.deepEqual(bodyOf(draftOf('files', program), false), { body: program });
+});
+
+test('what is wrong with an upstream is said at its field', () => {
+  const wrong = (draft: object) => {
+    const read = bodyOf({ ...NEW, id: 'a', url: 'https://x', ...draft }, true);
+    return 'wrong' in read ? Object.keys(read.wrong) : [];
+  };
+  assert.deepEqual(wrong({}), []);
+  assert.deepEqual(wrong({ id: 'A B' }), ['id']);
+  assert.deepEqual(wrong({ url: 'ftp://x' }), ['url']);
+  assert.deepEqual(wrong({ headers: 'nothing' }), ['headers']);
+  assert.deepEqual(wrong({ kind: 'command' }), ['command']);
+  assert.deepEqual(wrong({ kind: 'command', command: 'x', env: 'A' }), ['env']);
+});
+
+test('a token is good until it ends or is revoked', () => {
+  const now = Date.parse('2026-01-02T00:00:00Z');
+  assert.equal(stateOf({ expiresAt: '2026-01-03T00:00:00Z' }, now), 'good');
+  assert.equal(stateOf({ expiresAt: '2026-01-02T00:00:00Z' }, now), 'ended');
+  assert.equal(stateOf({ expiresAt: '2026-01-03T00:00:00Z', revokedAt: '2026-01-01T00:00:00Z' }, now), 'revoked');
+});
