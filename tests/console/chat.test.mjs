@@ -45,7 +45,8 @@ test('the page itself is a tool, and which tools are offered', async () => {
   await ask(page, 'call get_page_info');
   await page.getByText(/Done:.*Toolyard/).waitFor();
   const offered = it.model.asked.at(-1).tools.map((tool) => tool.function.name);
-  for (const name of ['get_page_info', 'get_selection', 'open_page', 'show_chart', 'celebrate']) assert.ok(offered.includes(name), name);
+  for (const name of ['get_page_info', 'open_page', 'show_chart', 'celebrate']) assert.ok(offered.includes(name), name);
+  assert.ok(!offered.includes('get_selection'), 'what is selected is told by those only who want it');
   assert.ok(offered.some((name) => name.endsWith('add_todo')), 'those of apps as well');
   calm(page);
 });
@@ -116,6 +117,134 @@ test('an answer goes on while the user looks at another page, and the model can 
   await page.getByText(/Done:.*Plugins/).waitFor();
   await ask(page, 'open the nowhere page');
   await page.getByText(/Done:.*(enum|one of|no page|do not fit)/).waitFor();
+  calm(page);
+});
+
+test('on other pages and in dialogs nothing is told to the model, and it takes nobody away from there', async () => {
+  const page = await open(browser, url, '/plugins');
+  await page.getByRole('switch', { name: 'Selected text is on' }).click({ force: true });
+  const pages = page.getByRole('navigation', { name: 'Pages' });
+  await pages.getByRole('link', { name: 'Chat' }).click();
+  await ask(page, 'call get_selection');
+  await page.getByText(/^Done:/).waitFor();
+  // The call is held back until the user is elsewhere.
+  let go;
+  const held = async (text, name) => {
+    await page.context().route('**/api/chat', async (route) => {
+      await new Promise((resolve) => (go = resolve));
+      await route.continue();
+    }, { times: 1 });
+    await ask(page, text);
+    await page.getByRole('button', { name: 'Stop' }).waitFor();
+    await name();
+    go();
+  };
+  const answers = () => page.getByText(/^Done:/);
+  const toApps = async () => {
+    await pages.getByRole('link', { name: 'Tools' }).click();
+    await page.getByRole('heading', { name: 'Tools', exact: true }).waitFor();
+  };
+  const back = async (count) => {
+    await page.waitForFunction(() => JSON.parse(localStorage.getItem('toolyard.chats/ada@example.com'))[0].open === false);
+    assert.match(page.url(), /console\/tools/);
+    await page.goBack();
+    await answers().nth(count - 1).waitFor();
+  };
+  await held('call get_selection', toApps);
+  await back(2);
+  await page.getByText(/Done:.*another page of the console/).waitFor();
+  await held('open the plugins page', toApps);
+  await back(3);
+  await page.getByText(/Done:.*looks at something else/).waitFor();
+  await held('call get_page_info', () => page.getByRole('button', { name: 'Rename' }).click());
+  await page.getByText(/Done:.*a dialog is open/).waitFor();
+  calm(page);
+});
+
+test('a deleted conversation does not come back, even in the middle of an answer', async () => {
+  const page = await open(browser, url, '/chat');
+  await ask(page, 'count slowly');
+  await page.getByText(/word3\b/).waitFor();
+  const told = page.waitForRequest((request) => request.method() === 'DELETE' && request.url().endsWith('/stream'));
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await told;
+  await page.getByRole('heading', { name: 'What can I do for you?' }).waitFor();
+  // Another one is written down after it, with all that would have been.
+  await ask(page, 'something else');
+  await page.getByText('You said: something else').waitFor();
+  await ready(page);
+  const list = page.getByRole('navigation', { name: 'Conversations' });
+  await list.getByRole('link', { name: /something else/ }).waitFor();
+  assert.equal(await list.getByRole('link', { name: /count slowly/ }).count(), 0);
+  assert.equal(await page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith('toolyard.chat/')).length), 1);
+  calm(page);
+});
+
+test('by keyboard: the focus is never lost, and only the last answer is asked for again', async () => {
+  const page = await open(browser, url, '/chat');
+  const focused = (locator) => locator.evaluate((element) => element === document.activeElement);
+  const has = async (locator) => assert.ok(await focused(locator), `the focus is on ${await page.evaluate(() => document.activeElement?.outerHTML.slice(0, 200))}`);
+  await page.getByRole('heading', { name: 'What can I do for you?' }).waitFor();
+  await has(box(page));
+  await page.keyboard.type('one');
+  await page.keyboard.press('Enter');
+  await page.getByText('You said: one').waitFor();
+  await ready(page);
+  await has(box(page));
+  assert.equal(await box(page).inputValue(), '');
+  await page.keyboard.type('two');
+  await page.getByRole('button', { name: 'Send' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('You said: two').waitFor();
+  await ready(page);
+  await has(box(page));
+  assert.equal(await page.getByRole('button', { name: 'Retry' }).count(), 1);
+  await page.getByRole('button', { name: 'Retry' }).focus();
+  await page.keyboard.press('Enter');
+  await has(box(page));
+  await ready(page);
+  assert.equal(await page.getByRole('article').count(), 4);
+  const edit = page.getByRole('button', { name: 'Edit' }).last();
+  await edit.focus();
+  await page.keyboard.press('Enter');
+  await has(page.getByLabel('Edit the message'));
+  await page.getByRole('button', { name: 'Cancel' }).focus();
+  await page.keyboard.press('Enter');
+  await has(edit);
+  await page.keyboard.press('Enter');
+  await page.getByLabel('Edit the message').fill('three');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.getByText('You said: three').waitFor();
+  await has(box(page));
+  await ready(page);
+  await page.keyboard.type('count slowly');
+  await page.keyboard.press('Enter');
+  await page.getByText(/word3\b/).waitFor();
+  await page.getByRole('button', { name: 'Stop' }).focus();
+  await page.keyboard.press('Enter');
+  await ready(page);
+  await has(box(page));
+  calm(page);
+});
+
+test('over plain http one can chat, and the page of plugins says why none runs', async () => {
+  const page = await open(browser, url, '/chat');
+  // As browsers have it on pages that are not secure.
+  await page.context().addInitScript(() => {
+    Object.defineProperty(window, 'isSecureContext', { value: false });
+    delete Crypto.prototype.randomUUID;
+    delete Crypto.prototype.subtle;
+  });
+  await page.reload();
+  await ask(page, 'call get_page_info');
+  await page.getByText(/Done:.*Toolyard/).waitFor();
+  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Plugins' }).click();
+  await page.getByText(/over https or on localhost only/).waitFor();
+  await page.getByRole('heading', { name: 'No plugins yet' }).waitFor();
+  await accessible(page);
   calm(page);
 });
 

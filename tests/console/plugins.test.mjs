@@ -191,6 +191,28 @@ test('an update that asks for more asks again, and tools of one name are refused
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   dialog = await paste(page, signed(withTool('com.example.page', 'open_page', 'return 1;'), trust.curator));
   await dialog.getByText('Its tool open_page has the name of a tool of the console.').waitFor();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  dialog = await paste(page, signed(withTool('com.example.inner', 'inner', 'return 1;', { permissions: { network: ['192.168.0.1'] } }), trust.curator));
+  await dialog.getByText('It asks for the address 192.168.0.1; in a browser a plugin reaches hosts by name only.').waitFor();
+  assert.ok(await dialog.getByRole('button', { name: 'Allow and install' }).isDisabled());
+  calm(page);
+});
+
+test('what a plugin keeps belongs to whoever signed it', async () => {
+  const memo = withTool('com.example.memo', 'memo', 'const was = await storage.get("x"); await storage.set("x", args.x); return { was };', { permissions: { storage: true } });
+  const page = await visit('/plugins');
+  const dialog = await paste(page, memo);
+  await dialog.getByLabel('I know where it comes from; let it run unsigned').check();
+  await dialog.getByRole('button', { name: 'Allow and install' }).click();
+  await page.getByRole('article', { name: 'memo' }).getByText('Unsigned').waitFor();
+  await toPage(page, 'Chat');
+  assert.deepEqual(await call(page, 'memo', { x: 1 }), { was: null });
+  await page.getByRole('link', { name: 'New conversation' }).click();
+  assert.deepEqual(await call(page, 'memo', { x: 2 }), { was: 1 });
+  await toPage(page, 'Plugins');
+  await installSigned(page, memo);
+  await toPage(page, 'Chat');
+  assert.deepEqual(await call(page, 'memo', { x: 3 }), { was: null }, 'one id, another signer');
   calm(page);
 });
 

@@ -1,8 +1,9 @@
 // Pictures of every page: `node tests/console/screenshots.mjs FOLDER [PAGE …]`, light and dark, wide and on a phone, with some life on
 // the platform.
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { launch, open } from './browser.mjs';
+import { wear } from './glasses-app.mjs';
 import { stage } from './stage.mjs';
 
 const [folder = 'screenshots', ...only] = process.argv.slice(2);
@@ -10,29 +11,54 @@ const SIZES = { wide: { width: 1280, height: 860 }, phone: { width: 390, height:
 const TODO = 'com.example.todo';
 
 /** What is done on a page before it is taken. */
+const nothing = async () => {};
 const PAGES = {
   chat: async (page) => {
-    for (const text of ['What is on my list?', 'Remind me to call Bob']) {
+    for (const [place, text] of ['What is on my list?', 'Show me a chart of the apples'].entries()) {
       await page.getByRole('textbox', { name: /message/i }).fill(text);
       await page.keyboard.press('Enter');
-      await page.getByText(/^Done:/).nth(text.startsWith('What') ? 0 : 1).waitFor();
+      await page.getByText(/^Done:/).nth(place).waitFor();
     }
   },
-  tools: async () => {},
-  library: async () => {},
-  plugins: async () => {},
-  glasses: async (page) => {
-    const connect = page.getByRole('button', { name: /^connect/i });
-    if (await connect.isVisible().catch(() => false)) await connect.click();
+  tools: nothing,
+  library: nothing,
+  plugins: async (page) => {
+    await page.getByRole('button', { name: 'Add a plugin' }).first().click();
+    await page.getByLabel('Or paste it').fill(await readFile(new URL('../../examples/plugins/time.json', import.meta.url), 'utf8'));
+    await page.getByRole('button', { name: 'Look at it' }).click();
+    await page.getByRole('dialog').getByText('Unsigned').first().waitFor();
   },
-  activity: async () => {},
-  apps: async () => {},
-  [`apps/${TODO}`]: async () => {},
-  [`apps/${TODO}?tab=tools`]: async () => {},
-  [`apps/${TODO}?tab=try`]: async () => {},
-  [`apps/${TODO}?tab=versions`]: async () => {},
-  settings: async () => {},
-  'settings?tab=models': async () => {},
+  glasses: async (page) => {
+    await wear(page, 'Even Realities G1');
+    // It runs on between pages.
+    const start = page.getByRole('button', { name: 'Start Assistant' });
+    await start.or(page.getByRole('button', { name: 'Stop Assistant' })).waitFor();
+    if (await start.isVisible()) await start.click();
+    await page.getByText('An app listens').waitFor();
+    await page.getByLabel('What you say').fill('hey toolyard, what is on my list?');
+    await page.keyboard.press('Enter');
+    await page.getByText('Drawn by').waitFor();
+  },
+  activity: nothing,
+  'activity plots': async (page) => {
+    await page.getByRole('tab', { name: 'Plots' }).click();
+    await page.getByRole('img').first().waitFor();
+  },
+  'activity call': async (page) => {
+    await page.getByRole('row').nth(1).getByRole('link').or(page.getByRole('link', { name: 'add_todo' })).first().click();
+    await page.getByText('Trace').first().waitFor();
+  },
+  apps: nothing,
+  [`apps/${TODO}`]: nothing,
+  [`apps/${TODO}?tab=tools`]: nothing,
+  [`apps/${TODO}?tab=try`]: async (page) => {
+    await page.getByLabel('Tool', { exact: true }).selectOption({ index: 1 });
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByText('What happened').waitFor();
+  },
+  [`apps/${TODO}?tab=versions`]: nothing,
+  ...Object.fromEntries(['tokens', 'grants', 'upstreams', 'plugins', 'models', 'about'].map((tab) => [`settings?tab=${tab}`, nothing])),
+  'sign-in': nothing,
 };
 
 const it = await stage({ assistant: process.env.ASSISTANT !== '0' });
@@ -53,11 +79,11 @@ try {
     if (only.length > 0 && !only.includes(name)) continue;
     for (const [size, viewport] of Object.entries(SIZES)) {
       for (const colorScheme of ['light', 'dark']) {
-        const page = await open(browser, process.env.CONSOLE_URL ?? it.url, `/${name}`, { colorScheme, viewport });
+        const page = await open(browser, process.env.CONSOLE_URL ?? it.url, name === 'sign-in' ? '/' : `/${name.split(' ')[0]}`, { colorScheme, viewport, ...(name === 'sign-in' && { user: null }) });
         await page.getByRole('heading', { level: 1 }).first().waitFor();
         await page.waitForLoadState('networkidle').catch(() => {});
         await act(page).catch((error) => console.error(name, size, String(error).slice(0, 300)));
-        const file = join(folder, `${name.replace(/[/?=]/g, '-')}-${size}-${colorScheme}.png`);
+        const file = join(folder, `${name.replace(/[/?= ]/g, '-')}-${size}-${colorScheme}.png`);
         await page.screenshot({ path: file });
         if (page.troubles.length > 0) console.error(name, size, colorScheme, page.troubles);
         await page.context().close();

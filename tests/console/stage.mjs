@@ -39,11 +39,27 @@ async function until(what, log, work) {
  * `port` of the server, else any free one; `auth`: `dev` or `token`; `settings`: more of `--set`; `config`: the text of a
  * configuration file; `assistant`: whether it runs.
  */
-export async function stage({ port, auth = 'dev', settings = [], config = '', assistant = false } = {}) {
+export async function stage(options = {}) {
   const dir = await mkdtemp(join(tmpdir(), 'toolyard-console-'));
   const model = await startModel();
-  const url = `http://127.0.0.1:${port ?? (await freePort())}`;
   const children = [];
+  const close = async () => {
+    model.close();
+    for (const child of children) child.kill('SIGTERM');
+    await Promise.all(children.map((child) => child.exitCode ?? child.signalCode ?? new Promise((resolve) => child.on('exit', resolve))));
+    await rm(dir, { recursive: true, force: true });
+  };
+  try {
+    return { dir, model, close, ...(await build(options, dir, model, children)) };
+  } catch (error) {
+    // What did start would keep the test file from ending.
+    await close();
+    throw error;
+  }
+}
+
+async function build({ port, auth = 'dev', settings = [], config = '', assistant = false }, dir, model, children) {
+  const url = `http://127.0.0.1:${port ?? (await freePort())}`;
   const start = (name, args, env = {}) => {
     const log = join(dir, `${name}.log`);
     const child = spawn('/bin/sh', ['-c', `exec "$0" "$@" >"${log}" 2>&1 </dev/null`, join(bin, name), ...args], {
@@ -91,19 +107,7 @@ export async function stage({ port, auth = 'dev', settings = [], config = '', as
     await api('PUT', `/api/installs/${ASSISTANT}`);
     await api('PUT', `/api/installs/${ASSISTANT}/assistant`);
   }
-  return {
-    url,
-    dir,
-    model,
-    token,
-    api,
-    async close() {
-      model.close();
-      for (const child of children) child.kill('SIGTERM');
-      await Promise.all(children.map((child) => child.exitCode ?? child.signalCode ?? new Promise((resolve) => child.on('exit', resolve))));
-      await rm(dir, { recursive: true, force: true });
-    },
-  };
+  return { url, token, api };
 }
 
 function run(program, args) {

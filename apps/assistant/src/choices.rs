@@ -1,13 +1,13 @@
 //! What a user chose in the app's settings, and how these settings are registered.
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use toolyard_app_sdk::Settings;
 
 use crate::words::{Language, primary};
 
 /// How long a conversation is kept.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keep {
     /// Not at all: every question stands by itself.
@@ -89,13 +89,13 @@ fn is_tag(tag: &str) -> bool {
     })
 }
 
-/// The settings as they are registered with the app.
-pub fn definitions() -> Value {
+/// The settings as they are registered with the app; `usual` is what a user gets who has not chosen.
+pub fn definitions(usual: Keep) -> Value {
     let options = |list: &[(&str, &str)]| -> Value {
         list.iter().map(|(value, label)| json!({ "value": value, "label": label })).collect()
     };
     json!([
-        { "type": "select", "key": "history", "label": "Keep our conversation", "defaultValue": "session",
+        { "type": "select", "key": "history", "label": "Keep our conversation", "defaultValue": usual,
           "options": options(&[("off", "Not at all"), ("session", "While it is open"), ("forever", "Until I say forget")]) },
         { "type": "select", "key": "speak", "label": "Speak the answers", "defaultValue": "auto",
           "options": options(&[("auto", "If the glasses can"), ("on", "Always"), ("off", "Never")]) },
@@ -136,9 +136,14 @@ mod tests {
 
     #[test]
     fn every_setting_has_a_default_among_its_options() {
-        for setting in definitions().as_array().unwrap() {
-            let options = setting["options"].as_array().unwrap();
-            assert!(options.iter().any(|option| option["value"] == setting["defaultValue"]), "{setting}");
+        for (usual, named) in [(Keep::Off, "off"), (Keep::Session, "session"), (Keep::Forever, "forever")] {
+            let definitions = definitions(usual);
+            // The platform fills in what a user has not chosen, so it has to be what the operator wants.
+            assert_eq!(definitions[0]["defaultValue"], named);
+            for setting in definitions.as_array().unwrap() {
+                let options = setting["options"].as_array().unwrap();
+                assert!(options.iter().any(|option| option["value"] == setting["defaultValue"]), "{setting}");
+            }
         }
     }
 

@@ -194,6 +194,6 @@ pub fn registration(config: &Config, public_url: &str) -> Value {
         "kind": "session",
         "appType": "background",
         "permissions": [{ "type": "MICROPHONE", "description": "To hear what you ask" }],
-        "settings": choices::definitions(),
+        "settings": choices::definitions(config.history.keep),
     })
 }

@@ -7,7 +7,7 @@ use tokio::{
     time::{Duration, Instant, sleep_until, timeout},
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
-use toolyard_app_sdk::{ButtonPress, PressType, Session, SessionError, Settings, Transcription};
+use toolyard_app_sdk::{ButtonPress, Connection, PressType, Session, SessionError, Settings, Transcription};
 
 use crate::{
     Shared,
@@ -131,7 +131,11 @@ impl Open {
         if self.approvals.is_waiting() {
             let said = self.shared.wake.after(&heard.text).unwrap_or(&heard.text);
             match meaning(said, true).filter(|_| heard.is_final) {
-                Some(Meaning::Yes) => return self.approvals.answer(true),
+                Some(Meaning::Yes) if self.listener.is_ours(heard.speaker_id.as_deref()) => {
+                    return self.approvals.answer(true);
+                }
+                // Whoever stands by may stop it, and not more.
+                Some(Meaning::Yes) => return,
                 Some(_) => return self.approvals.answer(false),
                 // Whoever asks something else has to say the wake word, as always while an answer is under way.
                 None => {}
@@ -186,6 +190,10 @@ impl Open {
             is_first: std::mem::take(&mut self.is_first),
         };
         let Begun { work, telling, enough, told, speaks } = asker.begin(question, self.heard_in.as_deref());
+        // Looked at after it has begun: where the session ends later, what it leaves behind is dropped later as well.
+        if self.session.connection() == Connection::Ended {
+            return;
+        }
         let written = CancellationToken::new();
         let at_end = written.clone().drop_guard();
         self.shared.tasks.spawn(async move {

@@ -87,6 +87,8 @@ struct Heard {
     follow_ups: Vec<String>,
     last_result: Option<String>,
     failed: Option<String>,
+    /// The only tool of a step gave the whole answer, so the turn was ended.
+    is_answered: bool,
 }
 
 /// What is on the display.
@@ -205,9 +207,12 @@ impl Teller {
             TurnEvent::CallEnds { id, end } if heard.open.remove(&id) => {
                 self.ends(heard, &id, &end);
                 let all_quiet = heard.quiet.iter().all(|quiet| *quiet);
-                let all_said = heard.quiet.len() == 1 && self.notes.last_words().is_some();
+                // Of this tool, not of one of a step before.
+                let last_words = self.notes.last_words();
+                let all_said =
+                    heard.quiet.len() == 1 && last_words.is_some() && last_words == heard.last_result;
                 if heard.open.is_empty() && (all_quiet || all_said) {
-                    heard.silent = all_quiet;
+                    (heard.silent, heard.is_answered) = (all_quiet, all_said);
                     self.enough.cancel();
                 }
             }
@@ -246,10 +251,11 @@ impl Teller {
         if heard.silent {
             return Ending::Silent;
         }
-        if let Some(words) = self.notes.last_words() {
+        let has_text = !plain(&heard.text).is_empty() && !heard.fresh;
+        // Where there was more to do, the model has told what came of the rest.
+        if let Some(words) = self.notes.last_words().filter(|_| heard.is_answered || !has_text) {
             return Ending::Words(words);
         }
-        let has_text = !plain(&heard.text).is_empty() && !heard.fresh;
         let trouble = match finish {
             Finish::Failed(error) => Some(Say::Model(error.kind)),
             Finish::Filtered if !has_text => Some(Say::Model(ModelTrouble::Refused)),
@@ -280,7 +286,7 @@ impl Teller {
     ) {
         if let Ending::Words(words) = ending {
             // What the model began to say stays where it broke off.
-            if heard.fresh || self.notes.last_words().is_some() {
+            if heard.fresh || heard.is_answered {
                 heard.text.clear();
                 *shown = Shown::default();
             }

@@ -34,7 +34,7 @@ use crate::{
     ask::Approvals,
     choices::Choices,
     glasses::Glasses,
-    history::{Before, kept::Exchange},
+    history::{Asked, Before, kept::Exchange},
     prompt::{self, Situation},
     remote::{Notes, RemoteTools, cloud::CloudError, list::Tools},
     tell::{Ending, Teller, speak},
@@ -68,6 +68,7 @@ struct Question {
     events: mpsc::Sender<TurnEvent>,
     enough: CancellationToken,
     speaks: bool,
+    asked: Asked,
 }
 
 /// What a question came to, as far as it is kept.
@@ -123,7 +124,9 @@ impl Asker {
             notes,
             enough: enough.clone(),
         };
-        let question = Question { text, language, tag, tools, events, enough: enough.clone(), speaks };
+        // Now, while the session is open: the work may outlive it.
+        let asked = self.shared.history.asked(&self.user, self.choices.keep);
+        let question = Question { text, language, tag, tools, events, enough: enough.clone(), speaks, asked };
         let (sender, told) = watch::channel(false);
         let glasses = self.glasses.clone();
         let telling = async move {
@@ -146,7 +149,7 @@ impl Asker {
             question.tools.notes.remark(Say::NoTools.text(question.language));
         }
         question.tools.give(tools.clone());
-        let before = match self.shared.history.before(&self.user, self.choices.keep).await {
+        let before = match self.shared.history.before(&self.user, question.asked.clone()).await {
             Ok(before) => before,
             Err(error) => {
                 tracing::error!(user = %self.user, %error, "a conversation cannot be read");
@@ -171,7 +174,7 @@ impl Asker {
             }
             Err(_) => return,
         };
-        self.remember(&text, &came, words.as_deref()).await;
+        self.remember(&text, came, words.as_deref()).await;
     }
 
     /// The turn of the agent, with remote tools.
@@ -249,17 +252,17 @@ impl Asker {
         Some(Came { before, messages: Vec::new() })
     }
 
-    async fn remember(&self, question: &str, came: &Came, last_words: Option<&str>) {
+    async fn remember(&self, question: &str, came: Came, last_words: Option<&str>) {
         let exchange = Exchange::new(question, &came.messages, last_words);
-        let (history, user, keep) = (&self.shared.history, self.user.clone(), self.choices.keep);
-        match history.remember(&user, &came.before, &exchange).await {
+        let (user, before) = (self.user.clone(), came.before);
+        match self.shared.history.remember(&user, &before, &exchange).await {
             Ok(false) => {}
             Ok(true) => {
                 let shared = self.shared.clone();
                 // The user does not wait for it.
                 self.shared.tasks.spawn(async move {
                     let model = shared.minds.get().await.ok();
-                    if let Err(error) = shared.history.trim(&user, keep, model).await {
+                    if let Err(error) = shared.history.trim(&user, &before, model).await {
                         tracing::error!(%user, %error, "a conversation cannot be trimmed");
                     }
                 });

@@ -13,7 +13,10 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header, uri
 use hyper::body::Incoming;
 use toolyard_protocol::api::ApiErrorCode;
 
-use crate::{config::ServerConfig, error::Failure};
+use crate::{config::ServerConfig, console::FRAME_SCRIPT, error::Failure};
+
+/// How browsers name the origin of what has none.
+const NO_ORIGIN: &str = "null";
 
 /// Headers that a web page of another origin may send. `*` is for parameters that tools have mirrored in headers of their
 /// own; a browser reads it as any but `authorization`, and not at all where cookies go along.
@@ -56,13 +59,9 @@ impl Hosts {
     }
 
     /// Whether the request names one of our hosts, and comes from one of our origins, if it names any.
-    pub(crate) fn check(
-        &self,
-        headers: &HeaderMap,
-        authority: Option<&Authority>,
-    ) -> Result<From, &'static str> {
+    pub(crate) fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<From, &'static str> {
         let named = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-        let host = match (named, authority) {
+        let host = match (named, uri.authority()) {
             (Some(host), _) => host.parse::<Authority>().map_err(|_| "the Host header is malformed")?,
             (None, Some(authority)) => authority.clone(),
             (None, None) => return Err("the Host header is missing"),
@@ -81,6 +80,10 @@ impl Hosts {
         }
         if self.origins.contains(&origin) {
             return Ok(From::Friend(named.clone()));
+        }
+        // The frame of plugins has no origin, and browsers say so when it loads its script, which is the same for everybody.
+        if origin == NO_ORIGIN && uri.path() == FRAME_SCRIPT {
+            return Ok(From::Home);
         }
         Err("this Origin may not use the server; the operator can add it to server.origins")
     }
@@ -115,7 +118,7 @@ impl hyper::service::Service<Request<Incoming>> for Checked {
     type Future = Either<RouteFuture<Infallible>, BoxFuture<'static, Result<Response, Infallible>>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        match self.hosts.check(request.headers(), request.uri().authority()) {
+        match self.hosts.check(request.headers(), request.uri()) {
             Ok(From::Home) => Either::Left(tower_service::Service::call(&mut self.router.clone(), request)),
             Ok(From::Friend(origin)) => {
                 Either::Right(Box::pin(for_page(self.router.clone(), origin, request)))
@@ -169,7 +172,22 @@ mod tests {
         if let Some(origin) = origin {
             headers.insert(header::ORIGIN, origin.parse().unwrap());
         }
-        Hosts::new(config).check(&headers, None).is_ok()
+        Hosts::new(config).check(&headers, &Uri::from_static("/api/tools")).is_ok()
+    }
+
+    #[test]
+    fn a_frame_without_an_origin_gets_its_script_and_nothing_else() {
+        let headers = |origin| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, HeaderValue::from_static("localhost:8787"));
+            headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
+            headers
+        };
+        let hosts = Hosts::new(&ServerConfig::default());
+        let gets = |origin, path| hosts.check(&headers(origin), &Uri::from_static(path)).is_ok();
+        assert!(gets("null", FRAME_SCRIPT));
+        assert!(!gets("https://evil.example", FRAME_SCRIPT) && !gets("null", "/sandbox/frame"));
+        assert!(!gets("null", "/api/tools") && !gets("null", "/sandbox/frame.js/../../api/tools"));
     }
 
     #[test]

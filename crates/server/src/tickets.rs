@@ -13,6 +13,8 @@ use crate::{
 
 /// Most tickets at once.
 const MAX_TICKETS: usize = 10_000;
+/// Most tickets of one user at once, so that nobody uses up those of the others.
+const MAX_OF_USER: usize = 8;
 
 /// What a ticket is good for, and for whom.
 #[derive(Debug, Clone)]
@@ -21,6 +23,15 @@ pub(crate) enum Opens {
     Mcp(ActingFor),
     /// `/glasses-ws`: the device of this user.
     Glasses(UserId, Lease),
+}
+
+impl Opens {
+    fn user(&self) -> &UserId {
+        match self {
+            Self::Mcp(who) => &who.user,
+            Self::Glasses(user, _) => user,
+        }
+    }
 }
 
 /// Tickets that were given and not used.
@@ -34,9 +45,10 @@ impl Tickets {
         Self { given: DashMap::new(), lifetime_s }
     }
 
-    /// A ticket.
+    /// A ticket. A user's oldest gives way where there are too many of them.
     pub(crate) fn give(&self, opens: Opens, now: Timestamp, ids: &dyn Ids) -> Result<String, Failure> {
         self.tidy(now);
+        self.make_room(opens.user());
         if self.given.len() >= MAX_TICKETS {
             return Err(Failure::unavailable("too many tickets are about; try again shortly"));
         }
@@ -52,6 +64,20 @@ impl Tickets {
     pub(crate) fn take(&self, ticket: &str, now: Timestamp) -> Option<Opens> {
         let (_, (opens, until)) = self.given.remove(ticket)?;
         (until > now).then_some(opens)
+    }
+
+    fn make_room(&self, user: &UserId) {
+        let mut own: Vec<(Timestamp, String)> = self
+            .given
+            .iter()
+            .filter(|entry| entry.value().0.user() == user)
+            .map(|entry| (entry.value().1, entry.key().clone()))
+            .collect();
+        own.sort_unstable();
+        let too_many = (own.len() + 1).saturating_sub(MAX_OF_USER);
+        for (_, ticket) in own.into_iter().take(too_many) {
+            self.given.remove(&ticket);
+        }
     }
 
     pub(crate) fn lifetime_s(&self) -> u64 {
@@ -70,7 +96,23 @@ mod tests {
     use super::*;
 
     fn ada() -> Opens {
-        Opens::Glasses("ada".parse().unwrap(), Lease::default())
+        of("ada")
+    }
+
+    fn of(user: &str) -> Opens {
+        Opens::Glasses(user.parse().unwrap(), Lease::default())
+    }
+
+    #[test]
+    fn a_user_has_so_many_and_the_oldest_gives_way() {
+        let tickets = Tickets::new(30);
+        let at = |second: i64| Timestamp::from_second(1_000 + second).unwrap();
+        let other = tickets.give(of("bob"), at(0), &SystemIds).unwrap();
+        let given: Vec<String> =
+            (0..10).map(|second| tickets.give(ada(), at(second), &SystemIds).unwrap()).collect();
+        assert_eq!(tickets.given.len(), MAX_OF_USER + 1);
+        assert!(given[..2].iter().all(|ticket| tickets.take(ticket, at(9)).is_none()));
+        assert!(given[2..].iter().chain([&other]).all(|ticket| tickets.take(ticket, at(9)).is_some()));
     }
 
     #[test]
@@ -79,7 +121,7 @@ mod tests {
         let (now, later) = (Timestamp::from_second(1_000).unwrap(), Timestamp::from_second(1_030).unwrap());
         let first = tickets.give(ada(), now, &SystemIds).unwrap();
         for number in 1..MAX_TICKETS {
-            tickets.given.insert(number.to_string(), (ada(), later));
+            tickets.given.insert(number.to_string(), (of(&format!("user{number}")), later));
         }
         assert!(tickets.give(ada(), now, &SystemIds).is_err());
         assert!(tickets.take(&first, now).is_some() && tickets.take(&first, now).is_none());

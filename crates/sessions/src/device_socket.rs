@@ -60,6 +60,7 @@ impl Sessions {
             before.outbox.close(1000, "another device connected");
         }
         state.device_left = None;
+        state.ear.begin_anew();
         state.last_used = Instant::now();
         outbox.control(self.device_ack(user));
         if state.microphone {

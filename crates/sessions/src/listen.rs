@@ -70,6 +70,11 @@ impl Default for Ear {
 }
 
 impl Ear {
+    /// Another device: what it sends does not go on with what the one before began. What was said to its end still counts.
+    pub(crate) fn begin_anew(&mut self) {
+        self.voice = VoiceActivity::default();
+    }
+
     /// Nobody listens: what was heard is dropped.
     fn forget(&mut self) {
         self.voice = VoiceActivity::default();
@@ -115,17 +120,17 @@ impl Wanted {
         }
     }
 
-    /// The language under which words go to apps.
-    fn language(&self, hint: Option<&str>, found: Option<&str>) -> String {
+    /// The languages under which words go to apps: every wanted variant of what was spoken, the one that was named first.
+    fn languages_of(&self, hint: Option<&str>, found: Option<&str>) -> Vec<String> {
         let primary = |language: &str| language.split('-').next().unwrap_or_default().to_ascii_lowercase();
-        match (hint, found) {
-            (Some(hint), _) => hint.to_owned(),
-            (None, Some(found)) => {
-                let same = self.languages.iter().find(|wanted| primary(wanted) == primary(found));
-                same.map_or_else(|| found.to_owned(), Clone::clone)
-            }
-            (None, None) => UNKNOWN_LANGUAGE.to_owned(),
+        let Some(spoken) = hint.or(found) else { return vec![UNKNOWN_LANGUAGE.to_owned()] };
+        let mut same: Vec<String> =
+            self.languages.iter().filter(|wanted| primary(wanted) == primary(spoken)).cloned().collect();
+        if same.is_empty() {
+            return vec![spoken.to_owned()];
         }
+        same.sort_by_key(|wanted| wanted != spoken);
+        same
     }
 }
 
@@ -183,8 +188,8 @@ impl Sessions {
                 text: text.to_owned(),
                 is_final: true,
                 utterance_id: Some(format!("u-{number}")),
-                transcribe_language: Some(wanted.language(hint, heard.language.as_deref())),
-                detected_language: heard.language,
+                transcribe_language: None,
+                detected_language: heard.language.clone(),
                 start_time: Some(said.start_ms.into()),
                 end_time: Some(said.end_ms.into()),
                 speaker_id: None,
@@ -192,7 +197,10 @@ impl Sessions {
                 provider: Some(PROVIDER.to_owned()),
                 confidence: None,
             };
-            self.relay_words(live, &words);
+            let variants = wanted.languages_of(hint, heard.language.as_deref()).into_iter();
+            let variants = variants
+                .map(|language| Transcription { transcribe_language: Some(language), ..words.clone() });
+            self.relay_variants(live, &variants.collect::<Vec<_>>());
         }
     }
 
@@ -265,14 +273,22 @@ mod tests {
     #[test]
     fn words_go_out_under_the_language_that_was_found() {
         let two = wanted(&["de-DE", "en-US"], true);
-        assert_eq!(two.language(None, Some("en")), "en-US");
-        assert_eq!(two.language(None, Some("DE")), "de-DE");
-        assert_eq!(two.language(None, Some("fr")), "fr");
-        assert_eq!(two.language(Some("en-GB"), Some("de")), "en-GB");
+        assert_eq!(two.languages_of(None, Some("en")), ["en-US"]);
+        assert_eq!(two.languages_of(None, Some("DE")), ["de-DE"]);
+        assert_eq!(two.languages_of(None, Some("fr")), ["fr"]);
+        assert_eq!(two.languages_of(Some("fr-FR"), Some("de")), ["fr-FR"]);
         assert_eq!(
-            two.language(None, None),
-            "und",
+            two.languages_of(None, None),
+            ["und"],
             "nobody gets words as if in a language that they may not be in"
         );
+    }
+
+    #[test]
+    fn words_go_to_every_variant_of_their_language() {
+        let three = wanted(&["en-GB", "de-DE", "en-US"], false);
+        assert_eq!(three.languages_of(None, Some("en")), ["en-GB", "en-US"]);
+        assert_eq!(three.languages_of(Some("en-US"), None), ["en-US", "en-GB"]);
+        assert_eq!(three.languages_of(Some("en-AU"), None), ["en-GB", "en-US"]);
     }
 }

@@ -48,6 +48,30 @@ impl Sessions {
         self.relay(live, &Event::Transcription { language }, &to_raw(words));
     }
 
+    /// Gives the same words to every app that listens for one of their languages; whoever listens for all gets the first.
+    pub(crate) fn relay_variants(&self, live: &Arc<User>, variants: &[Transcription]) {
+        let events: Vec<_> = variants
+            .iter()
+            .map(|words| {
+                let language = words.transcribe_language.as_deref().unwrap_or(DEFAULT_LANGUAGE).to_owned();
+                (Event::Transcription { language }, to_raw(words))
+            })
+            .collect();
+        let state = live.lock();
+        for run in state.apps.values().filter(|run| run.may_hear(&StreamKind::Transcription)) {
+            let Some(outbox) = run.outbox() else { continue };
+            let mut given = Vec::new();
+            for (event, data) in &events {
+                for stream_type in run.subscriptions.stream_types_for(event, run.permissions()) {
+                    if !given.contains(&stream_type) {
+                        given.push(stream_type);
+                        outbox.stream(Frame::Text(self.stream_message(run, stream_type, data)));
+                    }
+                }
+            }
+        }
+    }
+
     /// Gives an answer of the device to the one app that asked.
     pub(crate) fn relay_to(&self, state: &Live, package: &PackageName, kind: &StreamKind, data: &RawValue) {
         let run = state.apps.get(package).filter(|run| run.may_hear(kind));

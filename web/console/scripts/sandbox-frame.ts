@@ -4,13 +4,15 @@ import { join } from 'node:path';
 import type { Plugin } from 'vite';
 
 const HOST = /^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*$/;
+/** Addresses are refused, as by the server. */
+const ADDRESS = /(^|\.)\d[^.]*$/;
 const MOST_HOSTS = 16;
 
 function policy(connect: string): string | null {
   const hosts = connect.split(',').filter(Boolean);
-  if (hosts.length > MOST_HOSTS || !hosts.every((host) => HOST.test(host))) return null;
+  if (hosts.length > MOST_HOSTS || !hosts.every((host) => HOST.test(host) && !ADDRESS.test(host))) return null;
   const reach = hosts.length === 0 ? "'none'" : hosts.map((host) => `https://${host}`).join(' ');
-  return `sandbox allow-scripts; default-src 'none'; script-src 'self' 'unsafe-eval' blob:; worker-src blob:; connect-src ${reach}; frame-ancestors 'self'`;
+  return `sandbox allow-scripts; default-src 'none'; script-src 'self' 'unsafe-eval' blob:; worker-src blob:; connect-src ${reach}; base-uri 'none'; form-action 'none'; frame-ancestors 'self'`;
 }
 
 export function sandboxFrame(folder: string): Plugin {
@@ -22,7 +24,7 @@ export function sandboxFrame(folder: string): Plugin {
         const isFrame = url.pathname === '/sandbox/frame';
         if (!isFrame && url.pathname !== '/sandbox/frame.js') return next();
         const csp = policy(url.searchParams.get('connect') ?? '');
-        if (csp === null) return void response.writeHead(400).end('connect: hosts, at most 16');
+        if (csp === null) return void response.writeHead(400).end('connect: names of hosts, at most 16');
         response.setHeader('Content-Type', isFrame ? 'text/html; charset=utf-8' : 'text/javascript; charset=utf-8');
         response.setHeader('Content-Security-Policy', csp);
         response.setHeader('X-Content-Type-Options', 'nosniff');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventReader, MAX_EVENT } from '../src/api/sse';
-import { fits, listQuery, NONE, sinceOf, usageQuery } from '../src/pages/activity/filters';
+import { allowed, fits, keptFilters, listQuery, NONE, sinceOf, usageQuery } from '../src/pages/activity/filters';
 import { bucketLabels, errorRates, seriesName } from '../src/pages/activity/shape';
 import { callerWords, outcomeWords, splitTool } from '../src/pages/activity/words';
 
@@ -25,6 +25,16 @@ test('filters become the questions of the server', () => {
   const filters = { ...NONE, app: ' com.a ', tool: 'com.a:t', outcome: 'OK', user: 'bob' };
   assert.deepEqual(listQuery(filters, NOW), { app: 'com.a', tool: 'com.a:t', outcome: 'OK', user: 'bob', since: '2026-01-01T03:04:00.000Z' });
   assert.deepEqual(usageQuery({ ...filters, scope: 'apps' }, NOW), { app: 'com.a', tool: 'com.a:t', since: '2026-01-01T03:04:00.000Z', of: 'apps' });
+});
+
+test('filters are one user\'s, and never what the role cannot see', () => {
+  const filters = { ...NONE, scope: 'apps' as const, hours: '1', user: 'bob' };
+  const kept = JSON.stringify({ ...filters, whose: 'ada' });
+  assert.deepEqual(keptFilters(kept, 'ada'), filters);
+  for (const [text, whose] of [[kept, 'eve'], [null, 'ada'], ['{', 'ada']] as const) assert.deepEqual(keptFilters(text, whose), NONE);
+  assert.deepEqual(allowed(filters, { builds: true, operates: true }), filters);
+  assert.deepEqual(allowed(filters, { builds: true, operates: false }), { ...filters, user: '' });
+  assert.deepEqual(allowed(filters, { builds: false, operates: false }), { ...filters, user: '', scope: 'mine' });
 });
 
 test('a call that just ended is listed only if it fits', () => {

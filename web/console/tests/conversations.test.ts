@@ -65,6 +65,39 @@ test('a browser that is full loses older ones first, and says so when that is no
   assert.equal(save('ada', 'new', say('y'.repeat(5_000))), true);
   assert.deepEqual(conversations('ada').map(({ id }) => id), ['new']);
   assert.equal(save('ada', 'huge', say('z'.repeat(9_000))), false);
+  assert.deepEqual([conversations('ada').length, contentOf('ada', 'new')?.messages.length], [1, 1], 'and then nothing goes');
+});
+
+test('a browser that others filled loses no more than makes room', () => {
+  for (const id of ['a', 'b', 'c', 'd']) save('ada', id, say(id.repeat(2_000)));
+  kept.set('of somebody else', 'x'.repeat(50_000));
+  room = [...kept.values()].reduce((sum, text) => sum + text.length, 0);
+  assert.equal(save('ada', 'e', say('e'.repeat(2_000))), true);
+  assert.deepEqual(conversations('ada').map(({ id }) => id), ['e', 'd', 'c', 'b']);
+  assert.equal(save('ada', 'f', say('f'.repeat(20_000))), false);
+  assert.equal(save('ada', 'd', say('d'.repeat(20_000))), false);
+  for (const id of ['b', 'c', 'd', 'e']) assert.equal(contentOf('ada', id)?.messages.length, 1, id);
+  assert.equal(contentOf('ada', 'f'), null);
+});
+
+test('what cannot be put back in one piece is not begun', () => {
+  save('ada', 'one', say('first'));
+  const list = kept.get('toolyard.chats/ada');
+  const setItem = localStorage.setItem;
+  localStorage.setItem = (key, value) => {
+    if (key.startsWith('toolyard.chats/')) throw new Error('full');
+    setItem(key, value);
+  };
+  assert.equal(save('ada', 'one', say('second')), false);
+  assert.equal(save('ada', 'two', say('x'.repeat(5_000))), false);
+  localStorage.setItem = setItem;
+  assert.deepEqual([contentOf('ada', 'one')?.messages, contentOf('ada', 'two'), kept.get('toolyard.chats/ada')], [[say('first')], null, list]);
+});
+
+test('one message that is too long does not empty the conversation', () => {
+  save('ada', 'one', say('first'));
+  assert.equal(save('ada', 'one', say('first'), say('x'.repeat(MAX_CHARS_OF_ONE), 'assistant')), false);
+  assert.deepEqual(contentOf('ada', 'one')?.messages, [say('first')]);
 });
 
 test('titles are short and one line', () => {

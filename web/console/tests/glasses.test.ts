@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FIRST, logged, MAX_ALOUD, MAX_LOG, parted, received, spokenEnded } from '../src/pages/glasses/state';
+import { speechAt } from '../src/pages/glasses/tts-address';
 import { battery, gesturesOf, headPosition, MAX_TEXT, played, readMessage, wear, words, wordsOf } from '../src/pages/glasses/wire';
 
 const read = (message: object) => readMessage(JSON.stringify(message));
@@ -82,4 +83,22 @@ test('log and transcript have a bound', () => {
   const [newest] = worn.aloud;
   assert.ok(newest);
   assert.equal(spokenEnded(worn, newest.id, 'heard').aloud[0]?.outcome, 'heard');
+});
+
+test('only the pong after the glasses said what they are asks for anything anew', () => {
+  const pong = (worn: typeof FIRST) => received(worn, { type: 'pong' }, AT);
+  assert.equal(pong(FIRST), FIRST);
+  // One ping was on its way before.
+  const one = pong({ ...FIRST, pongs: 2 });
+  assert.deepEqual([one.changes, one.pongs], [0, 1]);
+  const two = pong(one);
+  assert.deepEqual([two.changes, two.pongs], [1, 0]);
+  assert.equal(pong(two), two);
+});
+
+test('only speech of this server is fetched, and a signed address without the credential', () => {
+  const at = (address: string) => speechAt(address, 'https://yard.example');
+  assert.deepEqual(at('https://yard.example/api/tts?text=a'), { path: '/api/tts?text=a', signed: false });
+  assert.deepEqual(at('http://127.0.0.1:8787/api/tts?text=a&signature=s'), { path: '/api/tts?text=a&signature=s', signed: true });
+  for (const other of ['https://yard.example/api/tokens', 'https://yard.example/api/tts/../tokens?signature=s', 'https://evil.example/api/tts?text=a', 'https://evil.example/a.mp3?signature=s', 'https://']) assert.equal(at(other), null);
 });

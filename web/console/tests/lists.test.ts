@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { KeyObject } from 'node:crypto';
 import { test } from 'node:test';
+import { keptKeys, keptRevocations } from '../src/plugins/trust/kept';
 import { acceptKeys, acceptRevocations, type Pin } from '../src/plugins/trust/lists';
 import { at, key, NOW, publicOf, RSA, seal, spki, type Value } from './trust-fixture';
 
@@ -60,6 +61,20 @@ test('a root hands over to the next, and is not believed again', async () => {
   await assert.rejects(acceptKeys(far, await text(keys(9, { handovers: [await handOver(ROOT, key(66))] }), key(66)), NOW), refusedAs('other-root'));
   const [, same] = await acceptKeys(await pin(), await text(keys(2, { handovers: [handovers[0]] })), NOW);
   assert.equal(same.root.text, spki(ROOT), 'told before it is used');
+});
+
+test('what was taken before counts after a handover, and what cannot be read any more has run out', async () => {
+  const old = await text(revocations(3));
+  const [, before] = await acceptRevocations(await pin(), old, NOW);
+  const handovers = [await handOver(ROOT, key(101))];
+  const list = await text(keys(5, { handovers }), key(101));
+  const [, after] = await acceptKeys(before, list, NOW);
+  assert.equal((await keptRevocations(after, old, spki(ROOT))).plugins.length, 1);
+  assert.equal((await keptKeys(after, list)).keys.length, 1);
+  for (const broken of [await keptRevocations(after, old, spki(key(101))), await keptRevocations(after, old.replace('"r"', '"s"'), spki(ROOT)), await keptRevocations(after, old, 'x'), await keptKeys(after, 'x')]) {
+    assert.equal(broken.expiresAt, 0);
+  }
+  assert.deepEqual([(await keptRevocations(after, null, spki(ROOT))).expiresAt, (await keptKeys(after, null)).expiresAt], [null, null]);
 });
 
 test('nobody else can hand over', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readSettings, said, shown, type Setting } from '../src/pages/settings/setting-values';
+import { readSettings, said, shown, valuesOf, type Setting } from '../src/pages/settings/setting-values';
 import { stateOf } from '../src/pages/settings/token-state';
 import { bodyOf, draftOf, NEW } from '../src/pages/settings/upstream-draft';
 
@@ -13,6 +13,8 @@ test('settings of apps become fields and come back as values', () => {
     [{ type: 'slider', value: 3, min: 0, max: 5 }, '3', 3],
     [{ type: 'select', value: 'b', options: [{ value: 'a', label: 'A' }, 'b'] }, 'b', 'b'],
     [{ type: 'multiselect', value: ['a', 'b'], options: ['a', 'b', 'c'] }, 'a\nb', ['a', 'b']],
+    [{ type: 'select', value: 2, options: [{ value: 1 }, { value: 2 }] }, '2', 2],
+    [{ type: 'multiselect', value: [2, 9], options: [{ value: 1 }, { value: 2 }] }, '2\n9', [2, 9]],
     [{ type: 'moon_phase', value: { full: true } }, '{"full":true}', { full: true }],
   ] as const) {
     const setting = one(fields);
@@ -20,6 +22,20 @@ test('settings of apps become fields and come back as values', () => {
     assert.deepEqual(said(setting, field), { value });
   }
   assert.deepEqual(readSettings([{ type: 'group', title: 'Sound' }, { type: 'titleValue', label: 'Version' }, null, {}, 7]), [{ words: 'Sound' }, { words: 'Version' }]);
+});
+
+test('what was not edited goes back as it came, and defaults are not frozen', () => {
+  const settings = readSettings([
+    { key: 'loud', type: 'toggle', value: 'yes', defaultValue: false },
+    { key: 'lines', type: 'text', value: 5 },
+    { key: 'order', type: 'select', value: 1, defaultValue: 1, options: [{ value: 1 }, { value: 2 }] },
+    { key: 'unset', type: 'select', options: ['a'] },
+  ]) as Setting[];
+  assert.deepEqual(valuesOf(settings, new Map()), { values: { loud: 'yes', lines: 5 }, errors: new Map() });
+  assert.deepEqual(valuesOf(settings, new Map([['order', '2'], ['lines', '']])).values, { loud: 'yes', lines: '', order: 2 });
+  const slider = [one({ type: 'slider', value: 3, max: 5 })];
+  assert.deepEqual(valuesOf(slider, new Map([['k', '9']])), { values: {}, errors: new Map([['k', 'At most 5.']]) });
+  assert.deepEqual(valuesOf(slider, new Map([['k', '']])).values, {});
 });
 
 test('a value out of bounds is said in words, and an empty one keeps the default', () => {

@@ -337,7 +337,7 @@ impl Listener {
     }
 
     /// Whether it was said by whoever asked last, as far as that is known.
-    fn is_ours(&self, speaker: Option<&str>) -> bool {
+    pub fn is_ours(&self, speaker: Option<&str>) -> bool {
         match (&self.speaker, speaker) {
             (Some(ours), Some(speaker)) => ours == speaker,
             _ => true,

@@ -11,11 +11,7 @@ pub mod kept;
 pub mod store;
 pub mod summary;
 
-use std::{
-    collections::HashMap,
-    path::Path,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{path::Path, sync::Arc};
 
 use serde::Deserialize;
 use toolyard_agent::{message::Message, model::Model};
@@ -23,7 +19,7 @@ use toolyard_app_sdk::UserId;
 
 use self::{
     kept::{Exchange, tokens},
-    store::{Past, Store, StoreError},
+    store::{Past, Store, StoreError, Wish},
 };
 use crate::choices::Keep;
 
@@ -56,9 +52,12 @@ pub struct History {
     forever: Store,
     session: Store,
     limits: HistoryLimits,
-    /// How often each user wanted everything forgotten. What was asked before does not come back after.
-    forgotten: Mutex<HashMap<UserId, u64>>,
 }
+
+/// How long a user wants a question kept, at the time at which it is asked. What the user wants forgotten later, by words, by
+/// another choice or by the end of the session, does not come back with what was under way.
+#[derive(Debug, Clone)]
+pub struct Asked(Option<(Keep, Wish)>);
 
 /// The conversation of one user at the time of a question.
 #[derive(Debug, Clone)]
@@ -67,14 +66,13 @@ pub struct Before {
     pub messages: Vec<Message>,
     /// What fell out.
     pub summary: Option<String>,
-    keep: Keep,
-    forgotten: u64,
+    asked: Asked,
 }
 
 impl Before {
     /// Nothing was said before, and nothing will be kept.
     pub fn nothing() -> Self {
-        Self { messages: Vec::new(), summary: None, keep: Keep::Off, forgotten: 0 }
+        Self { messages: Vec::new(), summary: None, asked: Asked(None) }
     }
 }
 
@@ -82,7 +80,7 @@ impl History {
     /// Conversations that are kept forever are in this file.
     pub fn open(path: &Path, limits: HistoryLimits) -> Result<Self, StoreError> {
         let (forever, session) = (Store::open(path)?, Store::in_memory()?);
-        Ok(Self { forever, session, limits, forgotten: Mutex::default() })
+        Ok(Self { forever, session, limits })
     }
 
     /// The bounds.
@@ -98,8 +96,14 @@ impl History {
         }
     }
 
-    fn times(&self, user: &UserId) -> u64 {
-        self.forgotten.lock().unwrap_or_else(PoisonError::into_inner).get(user).copied().unwrap_or(0)
+    /// A question is asked now, to be kept so long.
+    pub fn asked(&self, user: &UserId, keep: Keep) -> Asked {
+        Asked(self.store(keep).map(|store| (keep, store.wish(user))))
+    }
+
+    fn of<'a>(&'a self, asked: &'a Asked) -> Option<(&'a Store, &'a Wish)> {
+        let (keep, wish) = asked.0.as_ref()?;
+        Some((self.store(*keep)?, wish))
     }
 
     /// The user chose how long to keep: what was kept for longer is dropped.
@@ -114,15 +118,14 @@ impl History {
     }
 
     /// What was said before a question: as much as fits the budget.
-    pub async fn before(&self, user: &UserId, keep: Keep) -> Result<Before, StoreError> {
-        let forgotten = self.times(user);
-        let past = match self.store(keep) {
-            Some(store) => store.read(user).await?,
+    pub async fn before(&self, user: &UserId, asked: Asked) -> Result<Before, StoreError> {
+        let past = match self.of(&asked) {
+            Some((store, _)) => store.read(user).await?,
             None => Past::default(),
         };
         let fits = newest(&past, self.limits.tokens);
         let messages = past.exchanges[fits..].iter().flat_map(|(_, exchange)| exchange.messages()).collect();
-        Ok(Before { messages, summary: past.summary, keep, forgotten })
+        Ok(Before { messages, summary: past.summary, asked })
     }
 
     /// Keeps an exchange, unless the user wanted everything forgotten while it was under way. Says whether something has to
@@ -133,10 +136,10 @@ impl History {
         before: &Before,
         exchange: &Exchange,
     ) -> Result<bool, StoreError> {
-        let Some(store) = self.store(before.keep).filter(|_| self.times(user) == before.forgotten) else {
+        let Some((store, wish)) = self.of(&before.asked) else { return Ok(false) };
+        if !store.add(user, wish, exchange).await? {
             return Ok(false);
-        };
-        store.add(user, exchange).await?;
+        }
         let past = store.read(user).await?;
         Ok(newest(&past, self.limits.tokens) > 0)
     }
@@ -145,10 +148,10 @@ impl History {
     pub async fn trim(
         &self,
         user: &UserId,
-        keep: Keep,
+        before: &Before,
         model: Option<Arc<dyn Model>>,
     ) -> Result<(), StoreError> {
-        let Some(store) = self.store(keep) else { return Ok(()) };
+        let Some((store, wish)) = self.of(&before.asked) else { return Ok(()) };
         let past = store.read(user).await?;
         if newest(&past, self.limits.tokens) == 0 {
             return Ok(());
@@ -157,22 +160,20 @@ impl History {
         let fallen = &past.exchanges[..fall];
         let Some((up_to, _)) = fallen.last() else { return Ok(()) };
         let written = summary::write(model, past.summary.as_deref(), fallen, &self.limits).await;
-        store.fold(user, *up_to, &written).await?;
+        store.fold(user, wish, *up_to, &written).await?;
         Ok(())
     }
 
     /// The session is over.
     pub async fn session_over(&self, user: &UserId) -> Result<(), StoreError> {
-        // Nothing is under way any more that could come back.
-        self.forgotten.lock().unwrap_or_else(PoisonError::into_inner).remove(user);
         self.session.forget(user).await
     }
 
     /// Drops everything of a user.
     pub async fn forget(&self, user: &UserId) -> Result<(), StoreError> {
-        *self.forgotten.lock().unwrap_or_else(PoisonError::into_inner).entry(user.clone()).or_default() += 1;
-        self.session.forget(user).await?;
-        self.forever.forget(user).await
+        // Both are tried: one that fails does not keep the other.
+        let (session, forever) = (self.session.forget(user).await, self.forever.forget(user).await);
+        session.and(forever)
     }
 }
 

@@ -1,11 +1,13 @@
 //! Exchanges and summaries in SQLite: in a file, or in memory only.
 
 use std::{
+    collections::HashMap,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
 use rusqlite::{Connection, OptionalExtension as _, params};
+use tokio_util::sync::CancellationToken;
 use toolyard_app_sdk::UserId;
 
 use super::kept::Exchange;
@@ -40,6 +42,14 @@ pub enum StoreError {
         /// Its form.
         found: i64,
     },
+    /// The file.
+    #[error("{} cannot be opened: {error}", path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
     /// The folder.
     #[error("the folder of {} cannot be made: {error}", path.display())]
     Folder {
@@ -62,9 +72,18 @@ pub struct Past {
     pub exchanges: Vec<(i64, Exchange)>,
 }
 
+/// That a user wanted things kept at some time. It ends with [`Store::forget`], and what is written under it then is not
+/// kept.
+#[derive(Debug, Clone)]
+pub struct Wish(CancellationToken);
+
 /// The conversations of all users. Clones share them.
 #[derive(Debug, Clone)]
-pub struct Store(Arc<Mutex<Connection>>);
+pub struct Store {
+    connection: Arc<Mutex<Connection>>,
+    /// The wishes that have not ended, of users who asked something since they last wanted everything forgotten.
+    wishes: Arc<Mutex<HashMap<UserId, Wish>>>,
+}
 
 impl Store {
     /// In a file, which is made where it is missing.
@@ -73,6 +92,7 @@ impl Store {
             std::fs::create_dir_all(folder)
                 .map_err(|error| StoreError::Folder { path: path.to_owned(), error })?;
         }
+        own(path).map_err(|error| StoreError::File { path: path.to_owned(), error })?;
         let connection = Connection::open(path)?;
         let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
         if found > VERSION {
@@ -92,7 +112,13 @@ impl Store {
 
     fn with(connection: Connection) -> Result<Self, StoreError> {
         connection.execute_batch(SCHEMA)?;
-        Ok(Self(Arc::new(Mutex::new(connection))))
+        Ok(Self { connection: Arc::new(Mutex::new(connection)), wishes: Arc::default() })
+    }
+
+    /// What a user wants now.
+    pub fn wish(&self, user: &UserId) -> Wish {
+        let mut wishes = self.wishes.lock().unwrap_or_else(PoisonError::into_inner);
+        wishes.entry(user.clone()).or_insert_with(|| Wish(CancellationToken::new())).clone()
     }
 
     /// Everything of a user.
@@ -119,10 +145,15 @@ impl Store {
         .await
     }
 
-    /// Adds an exchange.
-    pub async fn add(&self, user: &UserId, exchange: &Exchange) -> Result<(), StoreError> {
+    /// Adds an exchange; nothing where the wish has ended. Says whether it did.
+    pub async fn add(&self, user: &UserId, wish: &Wish, exchange: &Exchange) -> Result<bool, StoreError> {
         let (user, text) = (user.clone(), toolyard_protocol::raw::to_raw(exchange).get().to_owned());
+        let wish = wish.clone();
         self.on(move |connection| {
+            // Here, where nobody else writes: whoever ends the wish later deletes later as well.
+            if wish.0.is_cancelled() {
+                return Ok(false);
+            }
             let change = connection.transaction()?;
             change.execute(
                 "INSERT INTO exchanges (user, messages) VALUES (?1, ?2)",
@@ -133,16 +164,26 @@ impl Store {
                  ORDER BY id DESC LIMIT 1 OFFSET ?2)",
                 params![user.as_str(), MAX_EXCHANGES],
             )?;
-            change.commit()
+            change.commit()?;
+            Ok(true)
         })
         .await
     }
 
-    /// Puts a summary in the place of everything up to an exchange. Nothing happens where it is gone already: the user
-    /// wanted it forgotten meanwhile.
-    pub async fn fold(&self, user: &UserId, up_to: i64, summary: &str) -> Result<bool, StoreError> {
-        let (user, summary) = (user.clone(), summary.to_owned());
+    /// Puts a summary in the place of everything up to an exchange. Nothing happens where the wish has ended, since numbers
+    /// are given again, or where the exchange is gone already.
+    pub async fn fold(
+        &self,
+        user: &UserId,
+        wish: &Wish,
+        up_to: i64,
+        summary: &str,
+    ) -> Result<bool, StoreError> {
+        let (user, wish, summary) = (user.clone(), wish.clone(), summary.to_owned());
         self.on(move |connection| {
+            if wish.0.is_cancelled() {
+                return Ok(false);
+            }
             let change = connection.transaction()?;
             let there: Option<i64> = change
                 .query_row("SELECT id FROM exchanges WHERE user = ?1 AND id = ?2", params![user.as_str(), up_to], |row| row.get(0))
@@ -161,8 +202,12 @@ impl Store {
         .await
     }
 
-    /// Drops everything of a user.
+    /// Drops everything of a user, and ends the wish.
     pub async fn forget(&self, user: &UserId) -> Result<(), StoreError> {
+        // Before anything is deleted, and kept nowhere: a wish that ended never counts again.
+        if let Some(wish) = self.wishes.lock().unwrap_or_else(PoisonError::into_inner).remove(user) {
+            wish.0.cancel();
+        }
         let user = user.clone();
         self.on(move |connection| {
             let change = connection.transaction()?;
@@ -180,12 +225,21 @@ impl Store {
         &self,
         work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let shared = self.0.clone();
+        let shared = self.connection.clone();
         let done = tokio::task::spawn_blocking(move || {
             work(&mut shared.lock().unwrap_or_else(PoisonError::into_inner))
         });
         Ok(done.await.map_err(|_| StoreError::Stopped)??)
     }
+}
+
+/// Makes the file where it is missing, so that nobody else on this machine reads it; what SQLite puts beside it is as the file.
+fn own(path: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
 }
 
 #[cfg(test)]
@@ -200,6 +254,11 @@ mod tests {
         Exchange::new(text, &[], Some("ok"))
     }
 
+    async fn add(store: &Store, who: &str, text: &str) {
+        let user = user(who);
+        assert!(store.add(&user, &store.wish(&user), &said(text)).await.unwrap());
+    }
+
     async fn questions(store: &Store, who: &str) -> usize {
         store.read(&user(who)).await.unwrap().exchanges.len()
     }
@@ -209,15 +268,21 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/assistant.db");
         let store = Store::open(&path).unwrap();
-        store.add(&user("ada"), &said("my secret is swordfish")).await.unwrap();
-        store.add(&user("bob"), &said("hello")).await.unwrap();
+        add(&store, "ada", "my secret is swordfish").await;
+        add(&store, "bob", "hello").await;
         drop(store);
         let store = Store::open(&path).unwrap();
         assert_eq!((questions(&store, "ada").await, questions(&store, "bob").await), (1, 1));
         store.forget(&user("ada")).await.unwrap();
         assert_eq!((questions(&store, "ada").await, questions(&store, "bob").await), (0, 1));
         for file in std::fs::read_dir(path.parent().unwrap()).unwrap() {
-            let bytes = std::fs::read(file.unwrap().path()).unwrap();
+            let file = file.unwrap().path();
+            #[cfg(unix)]
+            {
+                let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().unwrap().permissions());
+                assert_eq!(mode & 0o777, 0o600, "{}", file.display());
+            }
+            let bytes = std::fs::read(file).unwrap();
             assert!(!bytes.windows(9).any(|window| window == b"swordfish"), "it is still in a file");
         }
     }
@@ -227,22 +292,33 @@ mod tests {
         let store = Store::in_memory().unwrap();
         let ada = user("ada");
         for text in ["a", "b", "c"] {
-            store.add(&ada, &said(text)).await.unwrap();
+            add(&store, "ada", text).await;
         }
         let second = store.read(&ada).await.unwrap().exchanges[1].0;
-        assert!(store.fold(&ada, second, "a and b").await.unwrap());
+        let wish = store.wish(&ada);
+        assert!(store.fold(&ada, &wish, second, "a and b").await.unwrap());
         let past = store.read(&ada).await.unwrap();
         assert_eq!((past.summary.as_deref(), past.exchanges.len()), (Some("a and b"), 1));
-        assert!(!store.fold(&ada, second, "again").await.unwrap(), "gone is gone");
+        assert!(!store.fold(&ada, &wish, second, "again").await.unwrap(), "gone is gone");
         store.forget(&ada).await.unwrap();
         assert!(store.read(&ada).await.unwrap().summary.is_none());
+        // The numbers of what was forgotten are given again.
+        for text in ["d", "e", "f"] {
+            add(&store, "ada", text).await;
+        }
+        assert_eq!(store.read(&ada).await.unwrap().exchanges[1].0, second);
+        assert!(
+            !store.fold(&ada, &wish, second, "a and b").await.unwrap(),
+            "a summary of what was forgotten"
+        );
+        assert_eq!(questions(&store, "ada").await, 3);
     }
 
     #[tokio::test]
     async fn the_number_is_bounded() {
         let store = Store::in_memory().unwrap();
         for n in 0..MAX_EXCHANGES + 3 {
-            store.add(&user("ada"), &said(&n.to_string())).await.unwrap();
+            add(&store, "ada", &n.to_string()).await;
         }
         let past = store.read(&user("ada")).await.unwrap();
         assert_eq!(past.exchanges.len(), MAX_EXCHANGES as usize);

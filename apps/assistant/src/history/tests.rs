@@ -59,14 +59,19 @@ fn exchange(n: usize) -> Exchange {
 async fn have(history: &History, keep: Keep, count: usize) -> bool {
     let mut over = false;
     for n in 0..count {
-        let before = history.before(&ada(), keep).await.unwrap();
+        let before = history.before(&ada(), history.asked(&ada(), keep)).await.unwrap();
         over = history.remember(&ada(), &before, &exchange(n)).await.unwrap();
     }
     over
 }
 
+/// A question now, for this session.
+async fn asked(history: &History) -> Before {
+    history.before(&ada(), history.asked(&ada(), Keep::Session)).await.unwrap()
+}
+
 async fn messages(history: &History, keep: Keep) -> usize {
-    history.before(&ada(), keep).await.unwrap().messages.len()
+    history.before(&ada(), history.asked(&ada(), keep)).await.unwrap().messages.len()
 }
 
 #[tokio::test]
@@ -102,15 +107,18 @@ async fn what_does_not_fit_is_not_read_and_falls_out_with_a_summary() {
     assert!(have(&history, Keep::Session, 4).await, "now something has to fall out");
     let read = messages(&history, Keep::Session).await;
     assert!((8..16).contains(&read), "{read}");
-    history.trim(&ada(), Keep::Session, Some(Arc::new(Writer::Says("They spoke of milk.")))).await.unwrap();
-    let before = history.before(&ada(), Keep::Session).await.unwrap();
+    history
+        .trim(&ada(), &asked(&history).await, Some(Arc::new(Writer::Says("They spoke of milk."))))
+        .await
+        .unwrap();
+    let before = history.before(&ada(), history.asked(&ada(), Keep::Session)).await.unwrap();
     assert_eq!(before.summary.as_deref(), Some("They spoke of milk."));
     assert!(!before.messages.is_empty() && before.messages.len() < read);
     // There is room again, so nothing falls out with the next.
     assert!(!history.remember(&ada(), &before, &exchange(9)).await.unwrap());
-    history.trim(&ada(), Keep::Session, Some(Arc::new(Writer::Fails))).await.unwrap();
+    history.trim(&ada(), &asked(&history).await, Some(Arc::new(Writer::Fails))).await.unwrap();
     assert_eq!(
-        history.before(&ada(), Keep::Session).await.unwrap().summary.as_deref(),
+        history.before(&ada(), history.asked(&ada(), Keep::Session)).await.unwrap().summary.as_deref(),
         Some("They spoke of milk.")
     );
 }
@@ -121,8 +129,8 @@ async fn a_model_that_fails_hangs_or_talks_too_much_does_no_harm() {
     let (history, _folder) = history(limits);
     for writer in [Writer::Fails, Writer::Hangs] {
         assert!(have(&history, Keep::Session, 4).await);
-        history.trim(&ada(), Keep::Session, Some(Arc::new(writer))).await.unwrap();
-        let before = history.before(&ada(), Keep::Session).await.unwrap();
+        history.trim(&ada(), &asked(&history).await, Some(Arc::new(writer))).await.unwrap();
+        let before = history.before(&ada(), history.asked(&ada(), Keep::Session)).await.unwrap();
         assert_eq!(before.summary.as_deref(), Some("(An earlier part of the conversation was dropped.)"));
         assert!(before.messages.len() <= 6);
     }
@@ -141,10 +149,37 @@ async fn a_model_that_fails_hangs_or_talks_too_much_does_no_harm() {
 async fn forgotten_stays_forgotten_even_for_a_question_that_was_under_way() {
     let (history, _folder) = history(HistoryLimits::default());
     have(&history, Keep::Forever, 1).await;
-    let before = history.before(&ada(), Keep::Forever).await.unwrap();
+    let before = history.before(&ada(), history.asked(&ada(), Keep::Forever)).await.unwrap();
     history.forget(&ada()).await.unwrap();
     history.remember(&ada(), &before, &exchange(1)).await.unwrap();
     assert_eq!(messages(&history, Keep::Forever).await, 0);
     have(&history, Keep::Forever, 1).await;
+    assert_eq!(messages(&history, Keep::Forever).await, 2);
+}
+
+#[tokio::test]
+async fn what_was_under_way_does_not_come_back_after_the_session_or_another_choice() {
+    let (history, _folder) = history(HistoryLimits::default());
+    // Asked while the session was open, and read only after its end.
+    let early = history.asked(&ada(), Keep::Session);
+    let late = asked(&history).await;
+    history.session_over(&ada()).await.unwrap();
+    let early = history.before(&ada(), early).await.unwrap();
+    for before in [&early, &late] {
+        assert!(!history.remember(&ada(), before, &exchange(1)).await.unwrap());
+    }
+    assert_eq!(messages(&history, Keep::Session).await, 0);
+    for (keep, chosen) in
+        [(Keep::Session, Keep::Off), (Keep::Forever, Keep::Session), (Keep::Forever, Keep::Off)]
+    {
+        let before = history.before(&ada(), history.asked(&ada(), keep)).await.unwrap();
+        history.choose(&ada(), chosen).await.unwrap();
+        history.remember(&ada(), &before, &exchange(1)).await.unwrap();
+        assert_eq!(messages(&history, keep).await, 0, "{keep:?} and then {chosen:?}");
+    }
+    // What is kept forever does not end with a session.
+    let before = history.before(&ada(), history.asked(&ada(), Keep::Forever)).await.unwrap();
+    history.session_over(&ada()).await.unwrap();
+    history.remember(&ada(), &before, &exchange(1)).await.unwrap();
     assert_eq!(messages(&history, Keep::Forever).await, 2);
 }

@@ -67,7 +67,7 @@ impl Notes {
         self.last_words.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn say(&self, words: String) {
+    pub(crate) fn say(&self, words: String) {
         *self.last_words.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
     }
 }
@@ -171,16 +171,26 @@ impl Toolset for RemoteTools {
     ) -> Outcome {
         match self.care(&tool.spec.name) {
             Care::Run => {}
-            Care::Ask => self.may_run(tool, call).await?,
+            Care::Ask => tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Err(not_wanted()),
+                allowed = self.may_run(tool, call) => allowed?,
+            },
             Care::Refuse(reason) => return self.refused(tool, &reason),
         }
         let running = self.cloud.execute(&self.user, &tool.about.name, &call.arguments, &news);
         let outcome = tokio::select! {
+            // Looked at first: what is not wanted any more is not sent.
+            biased;
+            () = cancel.cancelled() => Err(not_wanted()),
             outcome = timeout(self.call_wait, running) => outcome.unwrap_or_else(|_| Err(too_late())),
-            () = cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "Nobody waits for it any more.")),
         };
         outcome.map_err(|error| explained(error, tool.about.app.as_deref().unwrap_or("The app")))
     }
+}
+
+fn not_wanted() -> ToolError {
+    ToolError::new(ErrorCode::Cancelled, "Nobody waits for it any more.")
 }
 
 fn too_late() -> ToolError {

@@ -74,6 +74,14 @@ impl Stage {
         &self,
         script: impl FnOnce(mpsc::Sender<TurnEvent>) -> F,
     ) -> Ending {
+        self.tell_with(Arc::default(), script).await
+    }
+
+    async fn tell_with<F: Future<Output = ()>>(
+        &self,
+        notes: Arc<Notes>,
+        script: impl FnOnce(mpsc::Sender<TurnEvent>) -> F,
+    ) -> Ending {
         let teller = Teller {
             glasses: self.glasses.clone(),
             device: self.glasses.device(),
@@ -82,7 +90,7 @@ impl Stage {
             reading: Reading::default(),
             acknowledge: Acknowledge::begin(AFTER, Instant::now()),
             approvals: self.approvals.clone(),
-            notes: Arc::default(),
+            notes,
             enough: self.enough.clone(),
         };
         let (events, coming) = mpsc::channel(8);
@@ -305,6 +313,56 @@ async fn pages_turn_by_themselves_and_follow_ups_come_last() {
         stage.glasses.began.elapsed() > Duration::from_millis(shown[2].0),
         "the last page is read as well"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_cannot_run_is_the_answer_only_where_there_is_no_other() {
+    let refused = || {
+        let notes = Arc::new(Notes::default());
+        notes.say("It needs a camera.".to_owned());
+        notes
+    };
+    // Alone: the turn ends with the reason, whatever was said before the call.
+    let stage = Stage::new("Even Realities G1", false);
+    let ending = stage
+        .tell_with(refused(), |events| async move {
+            let all = [
+                TurnEvent::StepBegins,
+                text("Let me look."),
+                called("1"),
+                done("1", "It needs a camera.", false, &[]),
+                TurnEvent::Ends(Finish::Cancelled),
+            ];
+            send(events, all).await;
+        })
+        .await;
+    assert_eq!(ending, Ending::Words("It needs a camera.".to_owned()));
+    assert!(stage.enough.is_cancelled() && stage.texts().last().unwrap() == "It needs a camera.");
+    // Beside others, and before another: the model tells what came of all.
+    let stage = Stage::new("Even Realities G1", false);
+    let ending = stage
+        .tell_with(refused(), |events| async move {
+            let first = [
+                TurnEvent::StepBegins,
+                called("1"),
+                called("2"),
+                done("1", "It needs a camera.", false, &[]),
+                done("2", "milk", false, &[]),
+            ];
+            send(events.clone(), first).await;
+            let rest = [
+                TurnEvent::StepBegins,
+                called("3"),
+                done("3", "bread", false, &[]),
+                TurnEvent::StepBegins,
+                text("Milk and bread."),
+                TurnEvent::Ends(Finish::Stop),
+            ];
+            send(events, rest).await;
+        })
+        .await;
+    assert_eq!((ending, stage.enough.is_cancelled()), (Ending::Said, false));
+    assert_eq!(stage.texts(), ["Milk and bread."]);
 }
 
 #[tokio::test(start_paused = true)]

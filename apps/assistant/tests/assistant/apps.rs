@@ -41,13 +41,17 @@ async fn an_app_that_shows_its_answer_is_not_talked_over() {
 
 /// Ada has a todo, and wants it deleted.
 async fn wants_it_deleted(stage: &Stage) -> crate::stage::Glasses {
+    wants_it_deleted_by(stage, None).await
+}
+
+async fn wants_it_deleted_by(stage: &Stage, speaker: Option<&str>) -> crate::stage::Glasses {
     stage.todo("ada").await;
     let mut ada = stage.user("ada", "Even Realities G1").await;
     let call = json!({ "name": format!("{TODO}:add_todo"), "arguments": { "todo_item": "buy milk" } });
     stage.ask(Some("ada"), Method::POST, "/api/tools/execute", call).await;
     ada.sees("1. buy milk").await;
     stage.model.answers([Answer::call(DELETE, json!({ "todo_id": "1" })), Answer::text("That was it.")]);
-    ada.say("hey toolyard delete the first todo").await;
+    ada.say_as(speaker, "hey toolyard delete the first todo").await;
     ada
 }
 
@@ -69,6 +73,30 @@ async fn what_deletes_something_is_asked_about_and_a_yes_runs_it() {
     ada.say("yes please").await;
     ada.sees("Nothing to do").await;
     assert!(todos(&stage).await.contains("no todos"));
+}
+
+#[tokio::test]
+async fn only_whoever_asked_says_yes_and_anybody_says_no() {
+    let stage = Stage::start().await;
+    let mut ada = wants_it_deleted_by(&stage, Some("1")).await;
+    ada.sees("Say yes or no.").await;
+    ada.say_as(Some("2"), "yes").await;
+    ada.say_as(Some("2"), "no").await;
+    ada.sees("That was it.").await;
+    assert!(stage.conversation().last().unwrap().contains("The user said no"));
+    assert!(todos(&stage).await.contains("buy milk"));
+}
+
+#[tokio::test]
+async fn whoever_stops_a_question_cannot_say_yes_to_it_any_more() {
+    let stage = Stage::start().await;
+    let mut ada = wants_it_deleted(&stage).await;
+    ada.sees("Say yes or no.").await;
+    ada.press().await;
+    ada.say("yes").await;
+    ada.say("hey toolyard what now").await;
+    ada.sees("That was it.").await;
+    assert!(todos(&stage).await.contains("buy milk"));
 }
 
 #[tokio::test]

@@ -297,6 +297,13 @@ impl Glasses {
         self.send(heard).await;
     }
 
+    /// Where the recognizer tells speakers apart.
+    pub(crate) async fn say_as(&mut self, speaker: Option<&str>, text: &str) {
+        let heard = json!({ "type": "local_transcription", "text": text, "isFinal": true, "transcribeLanguage": "en-US",
+            "speakerId": speaker });
+        self.send(heard).await;
+    }
+
     pub(crate) async fn press(&mut self) {
         self.send(json!({ "type": "button_press", "buttonId": "main", "pressType": "short" })).await;
     }
@@ -379,6 +386,6 @@ impl Glasses {
 #[test]
 fn the_registration_is_one() {
     let body = registration(&Config::default(), "http://127.0.0.1:7011");
-    assert_eq!(body["settings"], choices::definitions());
+    assert_eq!(body["settings"], choices::definitions(Config::default().history.keep));
     assert_eq!((&body["appType"], &body["kind"]), (&json!("background"), &json!("session")));
 }

@@ -51,6 +51,11 @@ pub enum Proof {
         /// Which one, where a list of it is kept.
         id: Option<TokenId>,
     },
+    /// A token of an OIDC issuer.
+    Issuer {
+        /// When it ends, in seconds since 1970.
+        until: i64,
+    },
 }
 
 /// How long a credential is good. What stays open looks at it.
@@ -69,8 +74,18 @@ impl Lease {
     }
 
     /// Whether the token was called back.
-    pub(crate) fn is_revoked(&self, tokens: &Tokens) -> bool {
+    fn is_revoked(&self, tokens: &Tokens) -> bool {
         self.token.as_ref().is_some_and(|id| tokens.is_revoked(id))
+    }
+}
+
+impl From<Identity> for Lease {
+    /// An app's key has no end.
+    fn from(who: Identity) -> Self {
+        match who {
+            Identity::Person { proof, .. } => proof.into(),
+            Identity::App(_) => Self::default(),
+        }
     }
 }
 
@@ -79,6 +94,7 @@ impl From<Proof> for Lease {
         match proof {
             Proof::Header => Self::default(),
             Proof::Token { until, id } => Self { until: Some(until), token: id },
+            Proof::Issuer { until } => Self { until: Some(until), token: None },
         }
     }
 }
@@ -229,7 +245,7 @@ pub(crate) async fn by_credential(state: &AppState, credential: &str) -> Result<
         Some(_) if error == TokenError::Revoked => Err(Refusal::BadCredential(error.to_string()).into()),
         Some(oidc) => match oidc.verify(credential, now).await {
             Ok((user, until)) => {
-                let proof = Proof::Token { until, id: None };
+                let proof = Proof::Issuer { until };
                 Ok(Identity::Person { name: user.as_str().to_owned(), role: Role::User, proof })
             }
             Err(error) => Err(Refusal::BadCredential(error.to_string()).into()),
@@ -276,11 +292,7 @@ impl FromRequestParts<AppState> for ForUser {
             return Err(Failure::from(Refusal::Forbidden("an app key cannot do this")).into());
         }
         let user = for_whom(&parts.headers, &who)?;
-        let lease = match who {
-            Identity::Person { proof, .. } => proof.into(),
-            Identity::App(_) => Lease::default(),
-        };
-        Ok(Self { user, lease })
+        Ok(Self { user, lease: who.into() })
     }
 }
 
@@ -343,7 +355,7 @@ pub(crate) async fn acting(
 ) -> Result<ActingFor, Failure> {
     let user = for_whom(headers, &who)?;
     match who {
-        Identity::Person { proof: proof @ Proof::Token { .. }, .. } => {
+        Identity::Person { proof: proof @ (Proof::Token { .. } | Proof::Issuer { .. }), .. } => {
             if !state.sessions.keep_alive(&user) {
                 return Err(Failure::unavailable("too many users are live; try again later"));
             }

@@ -15,6 +15,9 @@ use http::Method;
 pub use self::files::{ConsoleFile, ConsoleFiles};
 use crate::routes::{Access, Route};
 
+/// The program of the frame in which plugins run.
+pub(crate) const FRAME_SCRIPT: &str = "/sandbox/frame.js";
+
 pub(crate) fn routes() -> Vec<Route> {
     let page = |path, summary, handler| Route::new(Method::GET, path, Access::Public, summary, handler);
     vec![
@@ -35,7 +38,7 @@ pub(crate) fn routes() -> Vec<Route> {
             "The frame in which plugins run in a browser",
             sandbox::frame,
         ),
-        Route::new(Method::GET, "/sandbox/frame.js", Access::Public, "Its program", sandbox::program),
+        Route::new(Method::GET, FRAME_SCRIPT, Access::Public, "Its program", sandbox::program),
     ]
     .into_iter()
     .map(Route::undocumented)

@@ -52,7 +52,7 @@ pub(super) enum News {
 
 /// One stream that listens.
 pub(super) struct Listener {
-    who: ActingFor,
+    pub(super) who: ActingFor,
     bell: Arc<Bell>,
     rings: watch::Receiver<()>,
     updates: broadcast::Receiver<Arc<str>>,

@@ -101,6 +101,11 @@ impl Stream {
         self.over.clone()
     }
 
+    /// Whether the credential that opened it is good no longer.
+    pub(super) fn is_orphaned(&self) -> bool {
+        self.listener.who.lease.is_over(&self.state.tokens, self.state.clock.now())
+    }
+
     /// The next message. Never ends by itself; what has been taken out of the queue has been given.
     pub(super) async fn next(&mut self) -> String {
         loop {

@@ -84,16 +84,14 @@ async fn run(state: AppState, who: ActingFor, socket: WebSocket) {
             () = over.cancelled() => return pump.refuse(None, 1011, "too slow").await,
         };
         match message {
-            // An open socket is a sign of life of its user.
-            Some(Incoming::Text(_)) if who.lease.is_over(&state.tokens, state.clock.now()) => {
+            // Looked at with each message and each heartbeat, so a silent socket ends as well.
+            Some(_) if who.lease.is_over(&state.tokens, state.clock.now()) => {
                 return pump.refuse(None, 1008, "the token that opened this socket has ended").await;
             }
+            // An open socket is a sign of life of its user.
             Some(Incoming::Text(text)) => {
                 state.sessions.keep_alive(&user);
                 peer.receive(text.as_bytes()).await;
-            }
-            Some(Incoming::Pong) if who.lease.is_revoked(&state.tokens) => {
-                return pump.refuse(None, 1008, "the token that opened this socket was revoked").await;
             }
             Some(Incoming::Pong) => drop(state.sessions.keep_alive(&user)),
             Some(Incoming::Binary(_)) => {

@@ -92,7 +92,7 @@ impl Exchange {
     }
 }
 
-/// A stream of changes, until the client leaves, its session ends, or the server stops.
+/// A stream of changes, until the client leaves, its session or its token ends, or the server stops.
 pub(super) fn changes(state: &AppState, stream: Stream) -> Response {
     let stopping = state.lifecycle.stopping.clone();
     let start = Some((stream, stopping, Instant::now() + KEEP_ALIVE));
@@ -110,6 +110,10 @@ pub(super) fn changes(state: &AppState, stream: Stream) -> Response {
             () = over.cancelled() => return None,
             () = sleep_until(beat) => alive(),
         };
+        // Looked at with each event and each sign of life, so a silent stream ends as well.
+        if stream.is_orphaned() {
+            return None;
+        }
         Some((Ok(next), Some((stream, stopping, Instant::now() + KEEP_ALIVE))))
     });
     events_of(Body::from_stream(futures_util::StreamExt::chain(hello, events)))

@@ -12,7 +12,10 @@ use axum::{
 };
 use http::Method;
 use serde::Deserialize;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::{
+    sync::broadcast::{self, error::RecvError},
+    time::Interval,
+};
 use toolyard_core::ports::{CallFilter, CallRecord};
 use toolyard_protocol::{
     CallId, UserId,
@@ -22,7 +25,7 @@ use toolyard_protocol::{
 
 use super::{Answer, ok, tools::KEEP_ALIVE, usage};
 use crate::{
-    auth::{Anybody, Identity, Proof, Refusal, Role},
+    auth::{Anybody, Identity, Lease, Proof, Refusal, Role},
     error::Failure,
     extract::{Path, Query},
     routes::{Access, Route},
@@ -150,27 +153,54 @@ async fn stream(
     Query(query): Query<StreamQuery>,
 ) -> Answer {
     let whose = whose(&who, query.user.as_deref())?;
-    let (calls, stopping) = (state.executor.watch(), state.lifecycle.stopping.clone());
-    let events =
-        futures_util::stream::unfold((calls, whose, stopping), |(mut calls, whose, stopping)| async move {
-            loop {
-                let ended = tokio::select! {
-                    ended = calls.recv() => ended,
-                    () = stopping.cancelled() => return None,
-                };
-                let event = match ended {
-                    Ok(call) if whose.as_ref().is_none_or(|user| call.user == *user) => call_event(&call),
-                    Ok(_) => continue,
-                    // A slow watcher is told how many it missed.
-                    Err(RecvError::Lagged(missed)) => {
-                        Event::default().event("missed").data(missed.to_string())
-                    }
-                    Err(RecvError::Closed) => return None,
-                };
-                return Some((Ok::<_, Infallible>(event), (calls, whose, stopping)));
-            }
-        });
+    let watch = Watch {
+        calls: state.executor.watch(),
+        whose,
+        lease: who.into(),
+        beat: tokio::time::interval(KEEP_ALIVE),
+        state,
+    };
+    let events = futures_util::stream::unfold(watch, |mut watch| async {
+        let event = watch.next().await?;
+        Some((Ok::<_, Infallible>(event), watch))
+    });
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
+}
+
+/// One who watches calls, for as long as the credential is good.
+struct Watch {
+    state: AppState,
+    calls: broadcast::Receiver<Arc<CallRecord>>,
+    whose: Option<UserId>,
+    lease: Lease,
+    /// Where nothing is called, nothing else would look at the credential.
+    beat: Interval,
+}
+
+impl Watch {
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            let ended = tokio::select! {
+                ended = self.calls.recv() => Some(ended),
+                _ = self.beat.tick() => None,
+                () = self.state.lifecycle.stopping.cancelled() => return None,
+            };
+            if self.lease.is_over(&self.state.tokens, self.state.clock.now()) {
+                return None;
+            }
+            match ended {
+                Some(Ok(call)) if self.whose.as_ref().is_none_or(|user| call.user == *user) => {
+                    return Some(call_event(&call));
+                }
+                Some(Ok(_)) | None => {}
+                // A slow watcher is told how many it missed.
+                Some(Err(RecvError::Lagged(missed))) => {
+                    return Some(Event::default().event("missed").data(missed.to_string()));
+                }
+                Some(Err(RecvError::Closed)) => return None,
+            }
+        }
+    }
 }
 
 fn call_event(call: &Arc<CallRecord>) -> Event {

@@ -66,7 +66,7 @@ struct SpeechAbilities {
 async fn me(State(state): State<AppState>, who: Person) -> Answer {
     let ends = match who.proof {
         Proof::Header => None,
-        Proof::Token { until, .. } => jiff::Timestamp::from_second(until).ok(),
+        Proof::Token { until, .. } | Proof::Issuer { until } => jiff::Timestamp::from_second(until).ok(),
     };
     ok(&Me {
         name: who.name,

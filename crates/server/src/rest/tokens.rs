@@ -13,7 +13,7 @@ use toolyard_protocol::{
 
 use super::{Answer, nothing, ok};
 use crate::{
-    auth::{Person, ROOM, Refusal, Role, TokenError, Wanted, issue},
+    auth::{Person, Proof, ROOM, Refusal, Role, TokenError, Wanted, issue},
     body::JsonBody,
     error::{Failure, json},
     extract::Path,
@@ -76,7 +76,7 @@ struct NewToken {
     user: Option<UserId>,
     /// Operators: what it allows; otherwise `user`.
     role: Option<Role>,
-    /// 1 to 365; 30 where nothing is said.
+    /// 1 to 365; 30 where nothing is said. Not longer than the token with which it is made, except for operators.
     days: Option<i64>,
 }
 
@@ -119,7 +119,8 @@ async fn make(State(state): State<AppState>, who: Person, JsonBody(new): JsonBod
         )
         .into());
     }
-    let wanted = Wanted { name, subject: &subject, role, seconds: days * DAY_S, by: &who.name };
+    let seconds = lasting(&who, days * DAY_S, state.clock.now())?;
+    let wanted = Wanted { name, subject: &subject, role, seconds, by: &who.name };
     let (token, issued) = issue(&state.tokens, &*state.clock, &*state.ids, wanted).map_err(not_made)?;
     if !state.stores.tokens.add_token(&issued, ROOM).await? {
         let most = ROOM.of_subject;
@@ -129,6 +130,20 @@ async fn make(State(state): State<AppState>, who: Person, JsonBody(new): JsonBod
         return Err(Failure::new(ApiErrorCode::Conflict, text));
     }
     Ok(json(StatusCode::CREATED, &TokenMade { token, info: info(issued) }))
+}
+
+/// How long a token is good that this one makes. Whoever finds or keeps a credential for a short time shall not make a long one
+/// of it.
+fn lasting(who: &Person, wanted: i64, now: jiff::Timestamp) -> Result<i64, Failure> {
+    match who.proof {
+        _ if who.role == Role::Operator => Ok(wanted),
+        Proof::Header => Ok(wanted),
+        Proof::Token { until, .. } => Ok(wanted.min(until.saturating_sub(now.as_second()))),
+        Proof::Issuer { .. } => Err(Refusal::Forbidden(
+            "a login of your identity provider makes no tokens; ask an operator for one",
+        )
+        .into()),
+    }
 }
 
 fn not_made(error: TokenError) -> Failure {
@@ -143,7 +158,16 @@ async fn revoke(State(state): State<AppState>, who: Person, Path(id): Path<Strin
     if own.is_some() && !visible(&state, &who).await?.iter().any(|token| token.id == id) {
         return Err(missing());
     }
-    let revoked = state.stores.tokens.revoke_token(&id, own, state.clock.now()).await?.ok_or_else(missing)?;
-    state.tokens.revoke(revoked.id, revoked.expires_at);
+    let (own, tasks) = (own.map(str::to_owned), state.lifecycle.tasks.clone());
+    // On a task of its own: what is stored takes effect also where the client leaves in between.
+    let revoking = tasks.spawn(async move {
+        let revoked = state.stores.tokens.revoke_token(&id, own.as_deref(), state.clock.now()).await?;
+        Ok::<_, Failure>(revoked.map(|token| state.tokens.revoke(token.id, token.expires_at)))
+    });
+    let revoked = revoking.await.map_err(|error| {
+        tracing::error!(%error, "a token could not be revoked");
+        Failure::new(ApiErrorCode::Internal, "the token could not be revoked; the server's log says more")
+    })?;
+    revoked?.ok_or_else(missing)?;
     nothing()
 }

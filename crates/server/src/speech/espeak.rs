@@ -1,7 +1,10 @@
 //! espeak-ng, a program on this machine. Words go in by its input, never by its arguments or a shell, so that nothing in
 //! them is an option or a command.
 
-use std::{path::PathBuf, process::Stdio};
+use std::{
+    path::PathBuf,
+    process::{ExitStatus, Stdio},
+};
 
 use async_trait::async_trait;
 use tokio::{
@@ -86,24 +89,30 @@ impl Speaker for Espeak {
             drop(turn);
             let _ = tell.send(spoken.unwrap_or(Err(SpeakError::Late)));
         });
-        let wav = match told.await.unwrap_or(Err(SpeakError::Late)) {
-            Err(SpeakError::Failed(why)) => {
-                return Err(match &words.guessed {
-                    // The voice that the program refuses was the caller's wish.
-                    Some(language) => SpeakError::Language(language.clone()),
-                    None => SpeakError::Failed(format!("{why}; voice `{}`", words.voice)),
-                });
-            }
-            spoken => spoken?,
-        };
-        let wav = wav::with_lengths(wav);
+        let (sound, status) = told.await.unwrap_or(Err(SpeakError::Late))?;
+        if !status.success() {
+            return Err(refused(words, status));
+        }
+        let wav = wav::with_lengths(sound);
         let wav = wav.ok_or_else(|| SpeakError::Failed(format!("{PROGRAM} gave no sound")))?;
         Ok(Sound { media_type: SoundFormat::Wav.media_type(), bytes: wav.into() })
     }
 }
 
+/// What it means that the program ended so. One that was killed did not refuse anything.
+fn refused(words: &Words, status: ExitStatus) -> SpeakError {
+    match &words.guessed {
+        // The voice that the program refuses was the caller's wish.
+        Some(language) if status.code().is_some() => {
+            tracing::info!(language, voice = words.voice, %status, "{PROGRAM} did not speak a language");
+            SpeakError::Language(language.clone())
+        }
+        _ => SpeakError::Failed(format!("{PROGRAM} ended: {status}; voice `{}`", words.voice)),
+    }
+}
+
 /// Feeds the process, reads what it says, and waits for its end.
-async fn run(child: &mut Child, text: &str, most: usize) -> Result<Vec<u8>, SpeakError> {
+async fn run(child: &mut Child, text: &str, most: usize) -> Result<(Vec<u8>, ExitStatus), SpeakError> {
     let failed = |why: std::io::Error| SpeakError::Failed(format!("{PROGRAM}: {why}"));
     let (input, output) = (child.stdin.take(), child.stdout.take());
     let (Some(mut input), Some(output)) = (input, output) else {
@@ -122,8 +131,7 @@ async fn run(child: &mut Child, text: &str, most: usize) -> Result<Vec<u8>, Spea
     if sound.len() > most {
         return Err(SpeakError::TooLong(most));
     }
-    let status = child.wait().await.map_err(failed)?;
-    if status.success() { Ok(sound) } else { Err(SpeakError::Failed(format!("{PROGRAM} ended: {status}"))) }
+    Ok((sound, child.wait().await.map_err(failed)?))
 }
 
 /// The text without what the program would read as more than text: control characters, with which commands begin, and double
@@ -143,6 +151,24 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_language_is_blamed_only_where_the_program_refuses_it() {
+        use std::os::unix::process::ExitStatusExt as _;
+
+        let words = |guessed: Option<&str>| Words {
+            text: "a".into(),
+            voice: "xx".into(),
+            format: SoundFormat::Wav,
+            speed: 100,
+            guessed: guessed.map(Into::into),
+        };
+        let (code, killed) = (ExitStatus::from_raw(1 << 8), ExitStatus::from_raw(9));
+        assert!(matches!(refused(&words(Some("xx")), code), SpeakError::Language(_)));
+        assert!(matches!(refused(&words(Some("xx")), killed), SpeakError::Failed(_)));
+        assert!(matches!(refused(&words(None), code), SpeakError::Failed(_)));
+    }
 
     #[test]
     fn text_is_only_text() {

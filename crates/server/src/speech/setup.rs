@@ -113,17 +113,19 @@ fn speaker(
         Ok(Some(Box::new(espeak) as _))
     };
     let found = || match &config.espeak {
-        Some(named) => Some(named.clone()).filter(|named| named.is_file()),
-        None => on_path(environment),
+        Some(named) if named.is_file() => Ok(Some(named.clone())),
+        // Whoever names it wants it.
+        Some(named) => Err(wrong("espeak", format!("{} is not a file", named.display()))),
+        None => Ok(on_path(environment)),
     };
     match (config.speak, &config.url) {
         (SpeakBy::Off, _) => Ok(None),
         (SpeakBy::Url | SpeakBy::Auto, Some(url)) => at_url(url),
         (SpeakBy::Url, None) => Err(wrong("url", "missing, although speech.speak is `url`")),
         (SpeakBy::Espeak, _) => {
-            installed(found().ok_or_else(|| wrong("espeak", "espeak-ng is not installed"))?)
+            installed(found()?.ok_or_else(|| wrong("espeak", "espeak-ng is not installed"))?)
         }
-        (SpeakBy::Auto, None) => found().map_or(Ok(None), installed),
+        (SpeakBy::Auto, None) => found()?.map_or(Ok(None), installed),
     }
 }
 

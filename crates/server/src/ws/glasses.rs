@@ -113,8 +113,8 @@ async fn run(state: AppState, user: UserId, lease: Lease, socket: WebSocket) {
     };
     while let Some(message) = pump.next().await {
         // Looked at with each message and each heartbeat, so a silent socket ends as well.
-        if lease.is_revoked(&state.tokens) {
-            return pump.refuse(None, 1008, "the token that opened this socket was revoked").await;
+        if lease.is_over(&state.tokens, state.clock.now()) {
+            return pump.refuse(None, 1008, "the token that opened this socket has ended").await;
         }
         match message {
             Incoming::Text(text) => {

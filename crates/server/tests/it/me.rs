@@ -1,7 +1,7 @@
 //! Who is asking, as the console reads it first; and the models of glasses.
 
 use serde_json::{Value, json};
-use toolyard_server::auth::Role;
+use toolyard_server::{auth::Role, config::SpeakBy};
 
 use crate::{
     identity::app_of,
@@ -10,7 +10,8 @@ use crate::{
 
 #[tokio::test]
 async fn in_dev_mode_nobody_is_the_operator_and_a_header_says_for_whom() {
-    let p = Platform::start().await;
+    // Whatever is installed on this machine.
+    let p = Platform::with(|config| config.speech.speak = SpeakBy::Off).await;
     let nobody = p.nobody().get("/api/me").await.expect(200).json();
     let expected = json!({ "name": "dev", "role": "operator", "userId": null, "authMode": "dev",
         "version": env!("CARGO_PKG_VERSION"), "plugins": { "enabled": false, "curates": false },

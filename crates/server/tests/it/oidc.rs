@@ -120,6 +120,10 @@ async fn a_token_of_the_issuer_stands_for_a_user_and_for_nothing_more() {
     let grabby = world.key.sign(&world.claims_with("role", json!("operator")));
     world.p.bearer(&grabby).get("/metrics").await.expect(403);
     world.p.bearer(&grabby).get("/api/apps").await.expect(403);
+    // Nor does a login of a minute become a token of a year.
+    let refused = world.p.bearer(&token).post("/api/tokens", &json!({ "name": "x" })).await.expect(403);
+    assert!(refused.text.contains("identity provider"), "{}", refused.text);
+    world.p.bearer(&token).get("/api/tokens").await.expect(200);
     // Our own tokens go on.
     world.session(&world.p.token("bob", Role::User)).await.expect(200);
 }

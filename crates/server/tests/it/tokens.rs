@@ -1,6 +1,8 @@
 //! Tokens that are listed: made, shown once, called back.
 
+use http::Method;
 use serde_json::{Value, json};
+use toolyard_core::ports::Clock as _;
 use toolyard_server::auth::Role;
 
 use crate::{
@@ -10,8 +12,13 @@ use crate::{
     platform::{Device, ECHO, Person, Platform, tokens_only},
 };
 
+/// Longer than any that is made with it.
+fn lasting<'a>(p: &'a Platform, name: &str) -> Person<'a> {
+    p.bearer(&p.state.tokens.make(name, Role::User, p.clock.now(), 400 * 86_400).unwrap())
+}
+
 fn ada(p: &Platform) -> Person<'_> {
-    p.bearer(&p.token("ada", Role::User))
+    lasting(p, "ada")
 }
 
 fn root(p: &Platform) -> Person<'_> {
@@ -82,6 +89,22 @@ async fn operators_make_tokens_for_others_and_nobody_else_does() {
     let mut all = names(&root(&p)).await;
     all.sort();
     assert_eq!(all, ["for bob", "hers"]);
+}
+
+#[tokio::test]
+async fn only_an_operators_token_makes_one_that_outlives_it() {
+    let p = Platform::with(tokens_only).await;
+    let lasts = async |who: Person<'_>, body: Value| {
+        let info = &who.post("/api/tokens", &body).await.expect(201).json()["info"];
+        let time = |name: &str| info[name].as_str().unwrap().parse::<jiff::Timestamp>().unwrap().as_second();
+        time("expiresAt") - time("createdAt")
+    };
+    for role in [Role::User, Role::Developer, Role::Curator] {
+        let who = p.bearer(&p.token("ada", role));
+        assert_eq!(lasts(who, json!({ "name": "x", "days": 365 })).await, 3_600, "{role:?}");
+    }
+    assert_eq!(lasts(root(&p), json!({ "name": "x", "days": 365 })).await, 365 * 86_400);
+    assert_eq!(lasts(ada(&p), json!({ "name": "x", "days": 365 })).await, 365 * 86_400);
 }
 
 #[tokio::test]
@@ -181,6 +204,33 @@ async fn open_sockets_end_with_the_token_that_was_revoked() {
 }
 
 #[tokio::test]
+async fn streams_and_silent_sockets_end_with_their_token() {
+    let p = Platform::with(tokens_only).await;
+    let (_app, _) = app_of(&p, "dora", ECHO).await;
+    let install = format!("/api/installs/{ECHO}");
+    for is_revoked in [true, false] {
+        ada(&p).put(&install, &json!({})).await.expect(204);
+        let (token, id) = made(&ada(&p), json!({ "name": "streams", "days": 1 })).await;
+        let mut changes = p.bearer(&token).listen(1, json!({ "toolsListChanged": true })).await;
+        let calls = p.bearer(&token).open(Method::GET, "/api/calls/stream", None).await;
+        let mut calls = calls.lines(10_000, 100_000);
+        let glasses = format!("{}/glasses-ws", p.url.replace("http", "ws"));
+        let mut device = Device::connect(&glasses, Some(&token)).await;
+        if is_revoked {
+            ada(&p).delete(&format!("/api/tokens/{id}")).await.expect(204);
+        } else {
+            p.clock.advance(86_400);
+        }
+        ada(&p).call(&format!("{ECHO}:echo"), json!({ "text": "x" })).await.expect(200);
+        assert!(calls.next().await.unwrap().is_none(), "is_revoked: {is_revoked}");
+        ada(&p).delete(&install).await.expect(204);
+        assert_eq!(changes.next().await, None, "is_revoked: {is_revoked}");
+        device.say(json!({ "type": "ping" })).await;
+        assert_eq!(device.closed().await, Some(1008), "is_revoked: {is_revoked}");
+    }
+}
+
+#[tokio::test]
 async fn a_person_has_so_many_tokens_and_ended_ones_are_forgotten() {
     let p = Platform::with(tokens_only).await;
     let mut last = String::new();
@@ -191,7 +241,7 @@ async fn a_person_has_so_many_tokens_and_ended_ones_are_forgotten() {
     assert_eq!(full.code(), "CONFLICT");
     ada(&p).delete(&format!("/api/tokens/{last}")).await.expect(204);
     ada(&p).post("/api/tokens", &json!({ "name": "one more" })).await.expect(409);
-    made(&p.bearer(&p.token("bob", Role::User)), json!({ "name": "his" })).await;
+    made(&lasting(&p, "bob"), json!({ "name": "his" })).await;
     p.clock.advance(86_400);
     made(&ada(&p), json!({ "name": "one more" })).await;
     let p = p.restart().await;

@@ -147,10 +147,12 @@ macro_rules! page_sql {
 
 /// The time is written in as well: without one, the whole table is read faster than its index.
 macro_rules! usage_sql {
-    ($since:literal) => {
+    ($of_user:literal, $since:literal) => {
         concat!(
             "SELECT tool, COUNT(*) AS calls, COUNT(error), CAST(AVG(duration_us) AS INTEGER) FROM calls c
-             WHERE package IS NOT NULL AND (?1 IS NULL OR user = ?1) AND ",
+             WHERE package IS NOT NULL AND ",
+            $of_user,
+            " AND ",
             $since,
             " AND (?3 IS NULL OR EXISTS (SELECT 1 FROM apps a WHERE a.owner = ?3
                 AND a.package = c.package AND a.created_at <= c.started_at))
@@ -158,6 +160,15 @@ macro_rules! usage_sql {
              GROUP BY tool ORDER BY calls DESC, tool LIMIT ?4"
         )
     };
+}
+
+const fn usage_of(of_user: bool, since: bool) -> &'static str {
+    match (of_user, since) {
+        (false, false) => usage_sql!("?1 IS NULL", "?2 IS NULL"),
+        (false, true) => usage_sql!("?1 IS NULL", "started_at >= ?2"),
+        (true, false) => usage_sql!("user = ?1", "?2 IS NULL"),
+        (true, true) => usage_sql!("user = ?1", "started_at >= ?2"),
+    }
 }
 
 #[async_trait]
@@ -186,8 +197,7 @@ impl CallLog for SqliteStore {
 
     async fn usage(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
         self.ledger.flush().await;
-        let sql =
-            if filter.since.is_some() { usage_sql!("started_at >= ?2") } else { usage_sql!("?2 IS NULL") };
+        let sql = usage_of(filter.user.is_some(), filter.since.is_some());
         let query = sqlx::query_as::<_, (String, i64, i64, i64)>(sql)
             .bind(filter.user.as_ref().map(|user| user.as_str()))
             .bind(filter.since.map(|at| at.as_millisecond()))
@@ -205,5 +215,32 @@ impl CallLog for SqliteStore {
                 mean_us: unsigned(mean),
             })
             .collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::AssertSqlSafe;
+    use tokio_util::task::TaskTracker;
+
+    use super::*;
+    use crate::StoreSettings;
+
+    #[tokio::test]
+    async fn the_usage_of_a_user_reads_only_the_calls_of_that_user() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = StoreSettings::at(folder.path().join("t.db"));
+        let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
+        for (of_user, since, by) in [
+            (true, false, "SEARCH c USING INDEX calls_by_user (user=?)"),
+            (true, true, "SEARCH c USING INDEX calls_by_user (user=?)"),
+            (false, true, "SEARCH c USING INDEX calls_by_time (started_at>?"),
+        ] {
+            let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", usage_of(of_user, since)));
+            let steps =
+                sqlx::query_as::<_, (i64, i64, i64, String)>(explain).fetch_all(&store.read).await.unwrap();
+            assert!(steps.iter().any(|(_, _, _, step)| step.contains(by)), "{steps:?}");
+        }
+        store.close().await;
     }
 }

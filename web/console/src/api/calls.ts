@@ -10,6 +10,10 @@ export type CallSummary = components['schemas']['CallSummary'];
 
 /** Waits between tries, in milliseconds; the last one stays. */
 const WAITS = [500, 1_000, 2_000, 5_000, 10_000];
+/** However long the server asks to wait. */
+const LONGEST_WAIT = 300_000;
+/** What is refused with these is refused again; the rest passes: too many requests, a server that starts. */
+const FINAL: ReadonlySet<number> = new Set([400, 401, 403, 404]);
 
 export type Watching = 'connecting' | 'live' | 'lost' | 'paused';
 
@@ -40,6 +44,7 @@ export function useCalls(on: boolean, user: string | undefined, heard: Heard): W
 
 async function watch(user: string | undefined, signal: AbortSignal, heard: { current: Heard }, tell: (state: Watching) => void) {
   for (let tries = 0; !signal.aborted; tries += 1) {
+    let asked = 0;
     try {
       tell('connecting');
       const response = await plain(withQuery('/api/calls/stream', { user }), { signal, headers: { Accept: 'text/event-stream' } });
@@ -51,11 +56,14 @@ async function watch(user: string | undefined, signal: AbortSignal, heard: { cur
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof Refused && error.status < 500) return tell('lost');
+      if (error instanceof Refused) {
+        if (FINAL.has(error.status)) return tell('lost');
+        asked = Math.min(error.retryAfterMs ?? 0, LONGEST_WAIT);
+      }
     }
     if (signal.aborted) return;
     tell('lost');
-    await pause(WAITS[Math.min(tries, WAITS.length - 1)] ?? 1_000, signal);
+    await pause(Math.max(asked, WAITS[Math.min(tries, WAITS.length - 1)] ?? 1_000), signal);
   }
 }
 

@@ -41,6 +41,6 @@ async function refusal(response: Response, used: string | null): Promise<Refused
   const refused = await refusedBy(response);
   const who = session();
   // The token ended or was revoked: ask for another one. A credential that is not the current one says nothing about it.
-  if (response.status === 401 && who?.kind === 'token' && used === `Bearer ${who.token}` && !refused.noSession) signOut();
+  if (response.status === 401 && who?.kind === 'token' && used === `Bearer ${who.token}` && !refused.noSession) signOut('ended');
   return refused;
 }

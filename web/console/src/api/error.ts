@@ -12,6 +12,8 @@ export class Refused extends Error {
     readonly status: number,
     readonly code: string,
     readonly problems: readonly Problem[] = [],
+    /** How long the server asks to wait, in milliseconds. */
+    readonly retryAfterMs?: number,
   ) {
     super(message);
   }
@@ -25,21 +27,32 @@ export class Refused extends Error {
 /** Reads the three forms: `{error: {code, message, problems}}`, that of calls, and the old `{error: "…"}`. */
 export async function refusedBy(response: Response): Promise<Refused> {
   const text = await response.text().catch(() => '');
+  const wait = waitOf(response.headers.get('Retry-After'));
   try {
     const { error } = JSON.parse(text) as { error?: unknown };
-    if (typeof error === 'string') return new Refused(error, response.status, 'REFUSED');
+    if (typeof error === 'string') return new Refused(error, response.status, 'REFUSED', [], wait);
     if (typeof error === 'object' && error !== null) {
       const { code, message, problems } = error as { code?: unknown; message?: unknown; problems?: unknown };
-      return new Refused(String(message ?? code), response.status, String(code), Array.isArray(problems) ? problems : []);
+      return new Refused(String(message ?? code), response.status, String(code), Array.isArray(problems) ? problems : [], wait);
     }
   } catch {
     // Not ours: a proxy's page, or nothing.
   }
-  return new Refused(`The server answered ${response.status}.`, response.status, 'HTTP_ERROR');
+  return new Refused(`The server answered ${response.status}.`, response.status, 'HTTP_ERROR', [], wait);
 }
+
+/** Seconds, or a date. */
+function waitOf(header: string | null): number | undefined {
+  if (header === null || header.trim() === '') return undefined;
+  const ms = /^\d+$/.test(header.trim()) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+}
+
+/** What `fetch` says in the browsers when no answer came, or not all of it. Other TypeErrors are something else. */
+const NO_ANSWER = /^(Failed to fetch|fetch failed|network error|NetworkError |Load failed|The network connection was lost|Error in (input stream|body stream))/i;
 
 /** For people. */
 export function told(error: unknown): string {
-  if (error instanceof TypeError) return 'The server cannot be reached.';
+  if (error instanceof TypeError && NO_ANSWER.test(error.message)) return 'The server cannot be reached.';
   return error instanceof Error ? error.message : String(error);
 }

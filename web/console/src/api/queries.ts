@@ -6,7 +6,10 @@ import { onSessionChange } from './session';
 
 export const queryClient = new QueryClient({
   defaultOptions: {
+    // A server on this machine or in this network is there without the internet as well.
+    mutations: { networkMode: 'always' },
     queries: {
+      networkMode: 'always',
       staleTime: 5_000,
       // What the server refused it refuses again; what broke on the way is tried once more.
       retry: (count, error) => !(error instanceof Refused) && count < 1,

@@ -8,19 +8,36 @@ export type Session = { kind: 'token'; token: string; actingFor?: string } | { k
 
 const KEY = 'toolyard.session';
 const listeners = new Set<() => void>();
+/** Whether it is kept beyond this tab, and so shared with the others. */
+let remembered = false;
+let ended = false;
 let current: Session | null = read();
 
 function read(): Session | null {
   for (const storage of [sessionStorage, localStorage]) {
     try {
       const kept: unknown = JSON.parse(storage.getItem(KEY) ?? 'null');
-      if (isSession(kept)) return kept;
+      if (!isSession(kept)) continue;
+      remembered = storage === localStorage;
+      return kept;
     } catch {
       // What cannot be read is not there.
     }
   }
+  remembered = false;
   return null;
 }
+
+// Whoever signs out in one tab is out in all of them; and in, where nobody is.
+window.addEventListener('storage', (event) => {
+  if (event.storageArea !== localStorage || (event.key !== KEY && event.key !== null)) return;
+  if (current !== null && (!remembered || localStorage.getItem(KEY) !== null)) return;
+  const before = current;
+  current = read();
+  if (current === before) return;
+  ended = false;
+  changed();
+});
 
 function isSession(value: unknown): value is Session {
   if (typeof value !== 'object' || value === null) return false;
@@ -35,16 +52,31 @@ export function session(): Session | null {
 /** `remember` keeps it beyond this tab. */
 export function signIn(next: Session, remember: boolean): void {
   current = next;
+  remembered = remember;
+  ended = false;
   const [keep, forget] = remember ? [localStorage, sessionStorage] : [sessionStorage, localStorage];
   forget.removeItem(KEY);
   keep.setItem(KEY, JSON.stringify(next));
-  for (const listener of listeners) listener();
+  changed();
 }
 
-export function signOut(): void {
-  current = null;
+/** `ended`: the server does not believe the token any more. */
+export function signOut(why: 'wanted' | 'ended' = 'wanted'): void {
+  // A token that ended says nothing about what another tab has kept for all of them.
+  if (why === 'wanted' || remembered) localStorage.removeItem(KEY);
   sessionStorage.removeItem(KEY);
-  localStorage.removeItem(KEY);
+  current = null;
+  remembered = false;
+  ended = why === 'ended';
+  changed();
+}
+
+export const isRemembered = () => remembered;
+
+/** Whether the last session ended by itself: nobody signed out. */
+export const hasEnded = () => ended;
+
+function changed() {
   for (const listener of listeners) listener();
 }
 

@@ -6,6 +6,7 @@ import { MAX_FRAME_HOSTS } from '../sandbox/run';
 import { asksAgain, compare, type Change } from './trust/compare';
 import type { Verdict } from './trust/judge';
 import { readManifest, type Manifest } from './trust/manifest';
+import { isAddress } from './trust/permissions';
 import { compareVersions, parseVersion } from './trust/semver';
 
 /** Tools that the chat page runs itself. */
@@ -75,6 +76,7 @@ function hostObstacles({ permissions, minHostVersion }: Manifest, hostVersion: s
   const [needed, here] = [parseVersion(minHostVersion ?? ''), parseVersion(hostVersion)];
   return [
     ...(permissions.network.length > MAX_FRAME_HOSTS ? [`It asks for ${permissions.network.length} hosts; in a browser a plugin can reach at most ${MAX_FRAME_HOSTS}.`] : []),
+    ...permissions.network.filter(isAddress).map((host) => `It asks for the address ${host}; in a browser a plugin reaches hosts by name only.`),
     ...(needed !== null && here !== null && compareVersions(here, needed) < 0 ? [`It needs version ${minHostVersion} of Toolyard; this is ${hostVersion}.`] : []),
   ];
 }

@@ -1,6 +1,7 @@
 /** Installed plugins as they are now: read and judged again. */
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { told } from '../api/error';
 import { currentTrust, trustQuery, type Trust } from './roots';
 import { useInstalled, type Installed } from './store';
 import { judge, type Verdict } from './trust/judge';
@@ -42,21 +43,32 @@ export async function judgeNew(manifest: Manifest): Promise<Verdict> {
   return judge(manifest, { keys, revocations, allowed: [], pinned: null, now: Date.now() });
 }
 
+/** One that cannot be judged here: it can be looked at and uninstalled. */
+function unjudged(plugin: Installed, why: string): Judged {
+  let manifest: Manifest | null = null;
+  try {
+    manifest = readManifest(plugin.raw);
+  } catch {
+    // Then it is shown by its id.
+  }
+  return { plugin, manifest, verdict: null, runs: false, permissions: NOTHING, why };
+}
+
 /** All of them; undefined while they are looked at. */
 export function useJudged(): readonly Judged[] | undefined {
   const plugins = useInstalled();
-  const { data: trust } = useQuery(trustQuery);
+  const { data: trust, error } = useQuery(trustQuery);
   const [judged, setJudged] = useState<readonly Judged[]>();
   useEffect(() => {
     let left = false;
-    if (trust !== undefined) {
-      void Promise.all(plugins.map((plugin) => judgeInstalled(plugin, trust))).then((all) => {
-        if (!left) setJudged(all);
-      });
-    }
+    const show = (all: readonly Judged[]) => {
+      if (!left) setJudged(all);
+    };
+    if (trust !== undefined) void Promise.all(plugins.map((plugin) => judgeInstalled(plugin, trust))).then(show);
+    else if (error !== null) show(plugins.map((plugin) => unjudged(plugin, told(error).replace(/\.$/, ''))));
     return () => {
       left = true;
     };
-  }, [plugins, trust]);
+  }, [plugins, trust, error]);
   return judged;
 }

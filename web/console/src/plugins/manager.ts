@@ -18,9 +18,9 @@ const titles = new Map<string, string>();
 const registered = new Map<string, string>();
 let syncing: Promise<void> = Promise.resolve();
 
-/** Brings the manager up to date; chats wait for it before they send. */
+/** Brings the manager up to date; chats wait for it before they send. It never fails: trouble with plugins stops no chat. */
 export function syncBrowserTools(): Promise<void> {
-  syncing = syncing.then(sync, sync);
+  syncing = syncing.then(sync).catch(() => {});
   return syncing;
 }
 
@@ -37,8 +37,8 @@ export const ownerOf = (tool: string) => {
 };
 
 async function sync(): Promise<void> {
-  const trust = await currentTrust();
-  const judged = await Promise.all(installed().map((plugin) => judgeInstalled(plugin, trust)));
+  // Where nothing can be judged no plugin runs; the page of plugins says why.
+  const judged = await currentTrust().then((trust) => Promise.all(installed().map((plugin) => judgeInstalled(plugin, trust)))).catch(() => []);
   const wanted = new Map<string, { version: string; title: string; make: () => Plugin }>();
   for (const one of PAGE_TOOLS) {
     if (!pageToolsOff().has(one.id)) wanted.set(`toolyard.${one.id}`, { version: '', title: one.name, make: () => ({ ...one.make(), name: `toolyard.${one.id}` }) });
@@ -73,12 +73,12 @@ function pluginOf({ plugin, manifest }: Judged): Plugin {
 async function run(id: string, hash: string, tool: string, args: ToolArguments, signal: AbortSignal): Promise<unknown> {
   const plugin = installed().find((one) => one.id === id && one.hash === hash);
   if (plugin === undefined) throw new Error('The plugin was uninstalled.');
-  const { runs, manifest, permissions, why } = await judgeInstalled(plugin, await currentTrust());
+  const { runs, manifest, verdict, permissions, why } = await judgeInstalled(plugin, await currentTrust());
   const code = manifest?.tools.find(({ name }) => name === tool)?.executorCode;
   if (!runs || code === undefined) throw new Error(`The plugin may not run: ${why}.`);
   const user = queryClient.getQueryData(meQuery.queryKey)?.userId ?? '';
   const { network, storage, clock } = permissions;
-  const room = storage === false ? {} : { storage: pluginStorage(id, user, storage === true ? undefined : storage) };
+  const room = storage === false ? {} : { storage: pluginStorage(id, verdict?.by ?? null, user, storage === true ? undefined : storage) };
   const begun = performance.now();
   return noteRun(id, tool, begun, runSandboxed({ code, args, permissions: { network, storage: storage !== false, clock }, signal, ...room }));
 }

@@ -8,11 +8,10 @@ import { getPluginPolicy } from '../api/console';
 import { Refused, told } from '../api/error';
 import { queryClient } from '../api/queries';
 import { readKey, type PublicKey } from './trust/key';
+import { keptKeys, keptRevocations } from './trust/kept';
 import { acceptKeys, acceptRevocations, ListError, NO_KEYS, NO_REVOCATIONS, type KeyList, type Pin, type Revocations } from './trust/lists';
 
 const ROOT_KEY = 'toolyard.plugin-root';
-/** Lists that were in time when they were fetched are judged by their own end, not dropped. */
-const ANY_TIME = Number.NEGATIVE_INFINITY;
 
 interface Kept {
   root: string;
@@ -21,6 +20,8 @@ interface Kept {
   revocationsSeen: number;
   keys: string | null;
   revocations: string | null;
+  /** The root that signed the kept revocations: it may have handed over since. */
+  revocationsRoot: string;
 }
 
 export interface Trust {
@@ -46,6 +47,8 @@ export async function believe(key: string): Promise<void> {
 }
 
 async function loadTrust(): Promise<Trust> {
+  // Over plain http browsers have no cryptography.
+  if (!globalThis.isSecureContext) throw new Error('Signatures can be checked over https or on localhost only, so no plugin runs here.');
   let [problem, otherRoot] = [null as string | null, null as Trust['otherRoot']];
   let kept = readKept();
   const policy = await getPluginPolicy().catch((error: unknown) => {
@@ -58,8 +61,8 @@ async function loadTrust(): Promise<Trust> {
   if (kept === null) return { keys: NO_KEYS, revocations: NO_REVOCATIONS, root: null, otherRoot: null, problem };
 
   let pin: Pin = { root: await readKey(kept.root), keysSeen: kept.keysSeen, revocationsSeen: kept.revocationsSeen };
-  let keys = kept.keys === null ? NO_KEYS : await acceptKeys(pin, kept.keys, ANY_TIME).then(([list]) => list, () => NO_KEYS);
-  let revocations = kept.revocations === null ? NO_REVOCATIONS : await acceptRevocations(pin, kept.revocations, ANY_TIME).then(([list]) => list, () => NO_REVOCATIONS);
+  let keys = await keptKeys(pin, kept.keys);
+  let revocations = await keptRevocations(pin, kept.revocations, kept.revocationsRoot);
   const now = Date.now();
   try {
     const text = policy?.keyListNumber == null ? null : await (await plain('/api/plugins/keys')).text();
@@ -76,7 +79,7 @@ async function loadTrust(): Promise<Trust> {
     const text = policy?.revocationsNumber == null || otherRoot !== null ? null : await (await plain('/api/plugins/revocations')).text();
     if (text !== null) {
       [revocations, pin] = await acceptRevocations(pin, text, now);
-      kept = { ...kept, revocationsSeen: pin.revocationsSeen, revocations: text };
+      kept = { ...kept, revocationsSeen: pin.revocationsSeen, revocations: text, revocationsRoot: pin.root.text };
     }
   } catch (error) {
     problem ??= `The revocation list of the server was not taken: ${told(error)}.`;
@@ -85,7 +88,7 @@ async function loadTrust(): Promise<Trust> {
   return { keys, revocations, root: { id: pin.root.id, since: kept.since }, otherRoot, problem };
 }
 
-const fresh = (root: PublicKey): Kept => ({ root: root.text, since: new Date().toISOString(), keysSeen: 0, revocationsSeen: 0, keys: null, revocations: null });
+const fresh = (root: PublicKey): Kept => ({ root: root.text, since: new Date().toISOString(), keysSeen: 0, revocationsSeen: 0, keys: null, revocations: null, revocationsRoot: root.text });
 
 function keepPin(kept: Kept): void {
   try {
@@ -99,8 +102,8 @@ function readKept(): Kept | null {
   try {
     const kept = JSON.parse(localStorage.getItem(ROOT_KEY) ?? 'null') as Partial<Kept> | null;
     if (typeof kept?.root !== 'string') return null;
-    const { root, since = '', keysSeen = 0, revocationsSeen = 0, keys = null, revocations = null } = kept;
-    return { root, since, keysSeen: Number(keysSeen) || 0, revocationsSeen: Number(revocationsSeen) || 0, keys, revocations };
+    const { root, since = '', keysSeen = 0, revocationsSeen = 0, keys = null, revocations = null, revocationsRoot = root } = kept;
+    return { root, since, keysSeen: Number(keysSeen) || 0, revocationsSeen: Number(revocationsSeen) || 0, keys, revocations, revocationsRoot };
   } catch {
     return null;
   }

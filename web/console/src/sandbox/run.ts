@@ -4,6 +4,8 @@
  * may do, and nothing else.
  */
 import { withQuery } from '../api/console';
+import { randomId } from '../api/random-id';
+import { isAddress } from '../plugins/trust/permissions';
 import { Seats } from './seats';
 
 export interface SandboxPermissions {
@@ -68,6 +70,8 @@ export async function runSandboxed(job: Job): Promise<Outcome> {
   const args = JSON.stringify(job.args) ?? 'null';
   if (args.length > MAX_ARGUMENT_CHARS) throw new SandboxError(`The arguments have more than ${MAX_ARGUMENT_CHARS} characters.`);
   if (job.permissions.network.length > MAX_FRAME_HOSTS) throw new SandboxError(`In a browser a plugin can reach at most ${MAX_FRAME_HOSTS} hosts.`);
+  // The server has no frame for them: by an address a page would reach into the user's own network.
+  if (job.permissions.network.some(isAddress)) throw new SandboxError('In a browser a plugin reaches hosts by name only, and not by an address.');
   const leave = await seats.take(job.signal);
   try {
     return await inFrame(job, args);
@@ -84,7 +88,7 @@ function inFrame(job: Job, args: string): Promise<Outcome> {
   frame.title = 'Sandbox of a plugin';
   frame.hidden = true;
   frame.src = withQuery('/sandbox/frame', { connect: permissions.network.join(',') });
-  const id = crypto.randomUUID();
+  const id = randomId();
   return new Promise<Outcome>((resolve, reject) => {
     let watch = setTimeout(() => end(() => reject(new SandboxError('The sandbox did not start. Was the console built?'))), START_MS);
     const end = (settle: () => void) => {

@@ -1,14 +1,15 @@
-/** What plugins keep between calls: in the browser, for each user and plugin by itself, and not without end. */
+/** What plugins keep between calls: in the browser, for each plugin, whoever signed it and each user by itself, and not without end. */
 import type { SandboxStorage } from './run';
 
 export const MAX_STORAGE_BYTES = 256 * 1024;
 export const MAX_STORAGE_KEYS = 256;
 const PREFIX = 'toolyard.plugin-data/';
 
-const keyOf = (plugin: string, user: string) => `${PREFIX}${plugin}/${user}`;
+const placeOf = (plugin: string) => `${PREFIX}${plugin}/`;
 
-export function pluginStorage(plugin: string, user: string, bytes = MAX_STORAGE_BYTES): SandboxStorage {
-  const place = keyOf(plugin, user);
+/** `signer`: the key that signed the plugin; null where nobody did. An id can be taken by anybody, so it alone gives no access. */
+export function pluginStorage(plugin: string, signer: string | null, user: string, bytes = MAX_STORAGE_BYTES): SandboxStorage {
+  const place = `${placeOf(plugin)}${signer ?? 'unsigned'}/${user}`;
   const most = Math.min(bytes, MAX_STORAGE_BYTES);
   const read = () => readAll(localStorage.getItem(place));
   const write = (values: Map<string, string>) => {
@@ -38,9 +39,9 @@ export function pluginStorage(plugin: string, user: string, bytes = MAX_STORAGE_
   };
 }
 
-/** Nothing of a plugin stays, of whichever user. */
+/** Nothing of a plugin stays, of whichever signer and user. */
 export function forgetStorage(plugin: string): void {
-  for (const name of Object.keys(localStorage)) if (name.startsWith(keyOf(plugin, ''))) localStorage.removeItem(name);
+  for (const name of Object.keys(localStorage)) if (name.startsWith(placeOf(plugin))) localStorage.removeItem(name);
 }
 
 const bytesOf = (text: string) => new TextEncoder().encode(text).length;

@@ -5,10 +5,13 @@ import { Menu, X } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { Refused } from '../api/error';
 import { meQuery } from '../api/queries';
-import { useSession } from '../api/session';
+import { signOut, useSession } from '../api/session';
+import { Button } from '../ui/button';
 import { ErrorBox, Loading } from '../ui/feedback';
 import { PAGES } from './pages';
 import { SignIn } from './sign-in';
+import { TokenEnd } from './token-end';
+import { useArrival } from './use-arrival';
 import { UserMenu } from './user-menu';
 
 export function Shell() {
@@ -18,11 +21,19 @@ export function Shell() {
   const [open, setOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
   useEffect(() => setOpen(false), [path]);
+  useArrival(main);
 
   if (me.isPending) return <Loading what="Toolyard" />;
-  if (me.error) {
-    if (me.error instanceof Refused && me.error.status === 401) return <SignIn mode="token" />;
-    return <ErrorBox error={me.error} onRetry={() => void me.refetch()} />;
+  if (me.error instanceof Refused && me.error.status === 401) return <SignIn mode="token" />;
+  // Once the user is known, a question that fails later does not take the page away.
+  if (me.data === undefined) {
+    return (
+      <main className="sign-in" id="main">
+        <h1>Toolyard</h1>
+        <ErrorBox error={me.error} onRetry={() => void me.refetch()} />
+        {session !== null && <Button onClick={() => signOut()}>{session.kind === 'dev' ? 'Another user' : 'Sign out'}</Button>}
+      </main>
+    );
   }
   if (me.data.authMode === 'dev' && session === null) return <SignIn mode="dev" />;
 
@@ -58,6 +69,7 @@ export function Shell() {
         </ul>
       </nav>
       <main id="main" ref={main} tabIndex={-1}>
+        <TokenEnd endsAt={me.data.tokenEndsAt} />
         <Outlet />
       </main>
     </div>

@@ -2,17 +2,19 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { getUsers } from '../api/console';
-import { refusedBy, told } from '../api/error';
-import { signIn, type Session } from '../api/session';
+import { told } from '../api/error';
+import { hasEnded, signIn, type Session } from '../api/session';
 import { Button } from '../ui/button';
 import { Field, Input } from '../ui/form';
 import { Notice } from '../ui/feedback';
+import { believed } from './believed';
 
 export function SignIn({ mode }: { mode: 'dev' | 'token' }) {
   return (
     <main className="sign-in" id="main">
       <img src="/console/icon.svg" alt="" width="44" height="44" />
       <h1>Toolyard</h1>
+      {hasEnded() && <Notice kind="warn">Your token ended or was revoked. Sign in again.</Notice>}
       {mode === 'dev' ? <PickUser /> : <EnterToken />}
     </main>
   );
@@ -20,6 +22,8 @@ export function SignIn({ mode }: { mode: 'dev' | 'token' }) {
 
 function PickUser() {
   const [user, setUser] = useState('');
+  const { enter, wrong, busy } = useEnter();
+  const go = (name: string) => enter({ kind: 'dev', user: name }, true);
   const known = useQuery({ queryKey: ['users', ''], queryFn: () => getUsers() });
   return (
     <>
@@ -28,7 +32,7 @@ function PickUser() {
         <ul className="pick" aria-label="Known users">
           {known.data?.users.slice(0, 12).map((one) => (
             <li key={one.userId}>
-              <button type="button" className="pick-user" onClick={() => signIn({ kind: 'dev', user: one.userId }, true)}>
+              <button type="button" className="pick-user" disabled={busy} onClick={() => void go(one.userId)}>
                 <strong>{one.userId}</strong>
                 <span>
                   {one.apps} {one.apps === 1 ? 'app' : 'apps'}
@@ -42,13 +46,13 @@ function PickUser() {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (user.trim() !== '') signIn({ kind: 'dev', user: user.trim() }, true);
+          if (user.trim() !== '') void go(user.trim());
         }}
       >
-        <Field label="User" hint="An email address, or any name">
+        <Field label="User" hint="An email address, or any name without spaces" error={wrong}>
           <Input value={user} onChange={setUser} autoComplete="username" placeholder="ada@example.com" />
         </Field>
-        <Button type="submit" kind="primary" disabled={user.trim() === ''}>
+        <Button type="submit" kind="primary" disabled={user.trim() === '' || busy}>
           Go on
         </Button>
       </form>
@@ -59,27 +63,12 @@ function PickUser() {
 function EnterToken() {
   const [token, setToken] = useState('');
   const [remember, setRemember] = useState(false);
-  const [wrong, setWrong] = useState<string>();
-  const [busy, setBusy] = useState(false);
-  async function enter() {
-    const next: Session = { kind: 'token', token: token.trim() };
-    setBusy(true);
-    try {
-      // Asked before it is kept: what the server does not believe is not signed in.
-      const response = await fetch('/api/me', { headers: { Authorization: `Bearer ${next.token}` } });
-      if (!response.ok) throw await refusedBy(response);
-      signIn(next, remember);
-    } catch (error) {
-      setWrong(told(error));
-    } finally {
-      setBusy(false);
-    }
-  }
+  const { enter, wrong, busy } = useEnter();
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        void enter();
+        void enter({ kind: 'token', token: token.trim() }, remember);
       }}
     >
       <p>
@@ -98,4 +87,22 @@ function EnterToken() {
       {busy && <Notice>Asking the server …</Notice>}
     </form>
   );
+}
+
+/** Signs in whom the server believes; else says why not. */
+function useEnter() {
+  const [wrong, setWrong] = useState<string>();
+  const [busy, setBusy] = useState(false);
+  async function enter(next: Session, remember: boolean) {
+    setBusy(true);
+    try {
+      await believed(next);
+      signIn(next, remember);
+    } catch (error) {
+      setWrong(told(error));
+    } finally {
+      setBusy(false);
+    }
+  }
+  return { enter, wrong, busy };
 }

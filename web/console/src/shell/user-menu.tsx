@@ -2,10 +2,12 @@
 import { ChevronDown, LogOut } from 'lucide-react';
 import { useState } from 'react';
 import type { Me } from '../api/console';
-import { session, signIn, signOut } from '../api/session';
+import { told } from '../api/error';
+import { isRemembered, session, signIn, signOut, type Session } from '../api/session';
 import { Avatar } from '../ui/avatar';
 import { Button } from '../ui/button';
 import { Field, Input, Select } from '../ui/form';
+import { believed } from './believed';
 import { setTheme, theme, type Theme } from './theme';
 
 export function UserMenu({ me }: { me: Me }) {
@@ -43,7 +45,7 @@ export function UserMenu({ me }: { me: Me }) {
             ]}
           />
         </Field>
-        <Button onClick={signOut} icon={<LogOut size={16} aria-hidden />}>
+        <Button onClick={() => signOut()} icon={<LogOut size={16} aria-hidden />}>
           {me.authMode === 'dev' ? 'Another user' : 'Sign out'}
         </Button>
       </div>
@@ -55,19 +57,27 @@ export function UserMenu({ me }: { me: Me }) {
 function ActFor() {
   const current = session();
   const [user, setUser] = useState(current?.kind === 'token' ? (current.actingFor ?? '') : '');
+  const [wrong, setWrong] = useState<string>();
   if (current?.kind !== 'token') return null;
-  const go = () => {
+  const go = async () => {
     const { actingFor: _, ...own } = current;
-    signIn(user.trim() === '' ? own : { ...own, actingFor: user.trim() }, localStorage.getItem('toolyard.session') !== null);
+    const next: Session = user.trim() === '' ? own : { ...own, actingFor: user.trim() };
+    try {
+      await believed(next);
+      setWrong(undefined);
+      signIn(next, isRemembered());
+    } catch (error) {
+      setWrong(told(error));
+    }
   };
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        go();
+        void go();
       }}
     >
-      <Field label="Act for" hint="Empty: for yourself">
+      <Field label="Act for" hint="Empty: for yourself" error={wrong}>
         <Input value={user} onChange={setUser} placeholder="ada@example.com" />
       </Field>
       <Button type="submit">Apply</Button>

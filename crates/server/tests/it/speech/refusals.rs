@@ -132,9 +132,10 @@ async fn settings_that_cannot_work_stop_the_start() {
         let world = World { clock, ..World::of(&[("KEY".to_owned(), "two\nlines".to_owned())]) };
         Server::start(config, world).await.map(|_| ()).map_err(|error| error.to_string())
     };
-    let wrong: [(Change, &str); 10] = [
+    let wrong: [(Change, &str); 11] = [
         (|c| c.speech.speak = SpeakBy::Url, "speech.url: missing"),
         (|c| c.speech.speak = SpeakBy::Espeak, "speech.espeak"),
+        (|c| c.speech.espeak = Some("/nowhere/espeak-ng".into()), "/nowhere/espeak-ng is not a file"),
         (|c| c.speech.url = Some("ftp://x".into()), "speech.url"),
         (|c| c.speech.transcribe_url = Some("nonsense".into()), "speech.transcribe_url"),
         (|c| c.speech.language = Some("english".into()), "speech.language: `english` is no language"),

@@ -65,8 +65,11 @@ export function CallList({ filters }: { filters: Filters }) {
   return (
     <>
       <div className="row between live-bar">
-        <span className="row" role="status">
-          <Badge kind={kind}>{text}</Badge>
+        <span className="row">
+          {/* The number is not in it: it would be read aloud with each call. */}
+          <span role="status">
+            <Badge kind={kind}>{text}</Badge>
+          </span>
           {fresh.length > 0 && <span className="muted">{fresh.length} new</span>}
         </span>
         <Button small onClick={() => setPaused(!paused)} icon={paused ? <Play size={15} aria-hidden /> : <Pause size={15} aria-hidden />}>

@@ -1,5 +1,4 @@
-/** What is looked at. Kept while the tab lives, so that one comes back from a call to the same list. */
-import { useState } from 'react';
+/** What is looked at. */
 import type { Query } from '../../api/console';
 
 export const RANGES = [
@@ -20,28 +19,25 @@ export interface Filters {
 }
 
 export const NONE: Filters = { scope: 'mine', hours: '24', app: '', tool: '', outcome: '', user: '' };
-const KEPT = 'toolyard.activity';
 
-function kept(): Filters {
+/** As they were kept by `whose`; those of somebody else are not taken over. */
+export function keptFilters(text: string | null, whose: string): Filters {
   try {
-    const read = JSON.parse(sessionStorage.getItem(KEPT) ?? '{}') as Record<string, unknown>;
-    const text = (name: keyof Filters) => (typeof read[name] === 'string' ? read[name] : NONE[name]);
-    const hours = RANGES.some(({ value }) => value === read.hours) ? text('hours') : NONE.hours;
-    return { scope: read.scope === 'apps' ? 'apps' : 'mine', hours, app: text('app'), tool: text('tool'), outcome: text('outcome'), user: text('user') };
+    const read = JSON.parse(text ?? '{}') as Record<string, unknown>;
+    if (read.whose !== whose) return NONE;
+    const said = (name: keyof Filters) => (typeof read[name] === 'string' ? read[name] : NONE[name]);
+    const hours = RANGES.some(({ value }) => value === read.hours) ? said('hours') : NONE.hours;
+    return { scope: read.scope === 'apps' ? 'apps' : 'mine', hours, app: said('app'), tool: said('tool'), outcome: said('outcome'), user: said('user') };
   } catch {
     return NONE;
   }
 }
 
-export function useFilters(): [Filters, (next: Filters) => void] {
-  const [filters, setFilters] = useState(kept);
-  return [
-    filters,
-    (next) => {
-      sessionStorage.setItem(KEPT, JSON.stringify(next));
-      setFilters(next);
-    },
-  ];
+/** Without what the role has no field for: nobody could see or take back such a filter. */
+export function allowed(filters: Filters, { builds, operates }: { builds: boolean; operates: boolean }): Filters {
+  const scope = builds ? filters.scope : 'mine';
+  const user = operates ? filters.user : '';
+  return scope === filters.scope && user === filters.user ? filters : { ...filters, scope, user };
 }
 
 /** To the minute, so that the same question is the same for a while. */

@@ -8,9 +8,9 @@ import { Tabs } from '../../ui/tabs';
 import { CallList } from './call-list';
 import { Export } from './export';
 import { FilterBar } from './filter-bar';
-import { useFilters } from './filters';
 import { Plots } from './plots';
 import { UpstreamHealth } from './upstreams';
+import { useFilters } from './use-filters';
 import { splitTool } from './words';
 import './style.css';
 

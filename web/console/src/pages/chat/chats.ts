@@ -8,7 +8,7 @@ import type { ChatTransport } from 'ai';
 import { plain } from '../../api/client';
 import { credentials, onSessionChange } from '../../api/session';
 import { browserTools, syncBrowserTools } from '../../plugins/manager';
-import { toast } from '../../ui/toast';
+import { toast, toastError } from '../../ui/toast';
 import { contentOf, conversations, saveConversation } from './conversations';
 import { INTERFACE, runHere } from './handlers';
 import { CallNotes } from './notes';
@@ -17,6 +17,8 @@ const SAVE_EVERY_MS = 500;
 /** For tools of this browser; the sandbox has a limit of its own below it. */
 const TOOL_TIMEOUT_MS = 35_000;
 const MAX_TOOL_ROUNDS = 10;
+/** Conversations that are held in memory at once; those that are busy or shown come on top. */
+const MAX_OPENED = 12;
 
 export class Talk {
   readonly chat: Chat<ToolyardMessage>;
@@ -25,10 +27,13 @@ export class Talk {
   wasCut = false;
   /** When the server takes requests again, after it refused one. */
   retryAt: number | null = null;
+  /** Whether the user looks at it. */
+  isShown = false;
   readonly #settings: ChatSettings;
   #saving: ReturnType<typeof setInterval> | undefined;
   #ending: Promise<unknown> = Promise.resolve();
   #warned = false;
+  #left = false;
 
   constructor(
     readonly user: string,
@@ -44,7 +49,7 @@ export class Talk {
       fetch: (input, init) => this.#fetch(input, init),
       onToolCall: (run) => {
         this.notes.begin(run.call.id);
-        return runHere(run);
+        return runHere(run, () => this.isShown);
       },
     };
     const options = createChatOptions(browserTools, this.#settings);
@@ -63,6 +68,11 @@ export class Talk {
     return this.chat.status === 'submitted' || this.chat.status === 'streaming';
   }
 
+  /** Nothing is under way, and everything is written down. */
+  get isAtRest(): boolean {
+    return !this.isBusy && this.#saving === undefined;
+  }
+
   get model(): string | null {
     return this.#settings.model ?? null;
   }
@@ -74,31 +84,32 @@ export class Talk {
     if (this.chat.messages.length > 0) this.save();
   }
 
-  /** A message of the user; with `messageId` in place of that one and all that followed. */
-  async send(text: string, messageId?: string): Promise<void> {
-    await this.#ready();
-    await this.chat.sendMessage(messageId === undefined ? { text } : { text, messageId });
+  /** A message of the user; with `messageId` in place of that one and all that followed. True as soon as it is on its way. */
+  async send(text: string, messageId?: string): Promise<boolean> {
+    if (!(await this.#ready())) return false;
+    this.chat.sendMessage(messageId === undefined ? { text } : { text, messageId }).catch(toastError);
+    return true;
   }
 
   async retry(messageId?: string): Promise<void> {
-    await this.#ready();
-    await this.chat.regenerate(messageId === undefined ? {} : { messageId });
+    if (await this.#ready()) await this.chat.regenerate(messageId === undefined ? {} : { messageId });
   }
 
   async resume(): Promise<void> {
-    await this.#ready();
+    if (!(await this.#ready())) return;
     await this.chat.resumeStream();
     this.save();
   }
 
   /** The server would go on for a while without a reader, so it is told as well. */
   async stop(): Promise<void> {
-    this.#ending = plain(`/api/chat/${encodeURIComponent(this.id)}/stream`, { method: 'DELETE' }).catch(() => {});
+    this.#ending = this.#endStream();
     await this.chat.stop();
     this.save();
   }
 
   save(): void {
+    if (this.#left) return;
     const state = { open: this.isBusy, model: this.model };
     const saved = saveConversation(this.user, this.id, { messages: this.chat.messages, durations: this.notes.durations() }, state);
     if (!saved && !this.#warned) {
@@ -107,15 +118,25 @@ export class Talk {
     }
   }
 
-  leave(): void {
-    clearInterval(this.#saving);
+  /** From now on nothing is sent or written down. With `isDeleted` the server ends the answer too. */
+  leave(isDeleted = false): void {
+    const isOpen = this.isBusy || conversations(this.user).find(({ id }) => id === this.id)?.open === true;
+    if (isDeleted && isOpen) void this.#endStream();
+    this.#left = true;
+    this.#stopSaving();
     void this.chat.stop();
   }
 
-  async #ready(): Promise<void> {
+  #endStream(): Promise<unknown> {
+    return plain(`/api/chat/${encodeURIComponent(this.id)}/stream`, { method: 'DELETE' }).catch(() => {});
+  }
+
+  /** False where it was left in the meantime. */
+  async #ready(): Promise<boolean> {
     this.wasCut = false;
     this.retryAt = null;
     await Promise.all([syncBrowserTools(), this.#ending]);
+    return !this.#left;
   }
 
   #watched(inner: ChatTransport<ToolyardMessage>): ChatTransport<ToolyardMessage> {
@@ -135,12 +156,19 @@ export class Talk {
   }
 
   #saveWhileBusy(): void {
-    clearInterval(this.#saving);
+    this.#stopSaving();
+    if (this.#left) return;
     this.save();
     this.#saving = setInterval(() => {
-      this.save();
-      if (!this.isBusy) clearInterval(this.#saving);
+      // Where there is no room it is tried once more at the end.
+      if (!this.#warned || !this.isBusy) this.save();
+      if (!this.isBusy) this.#stopSaving();
     }, SAVE_EVERY_MS);
+  }
+
+  #stopSaving(): void {
+    clearInterval(this.#saving);
+    this.#saving = undefined;
   }
 
   async #fetch(input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<Response> {
@@ -158,14 +186,18 @@ const talks = new Map<string, Talk>();
 /** The chat of a conversation, the same one every time. */
 export function talkOf(user: string, id: string): Talk {
   const known = talks.get(id);
-  if (known?.user === user) return known;
-  const made = new Talk(user, id);
-  talks.set(id, made);
-  return made;
+  const talk = known?.user === user ? known : new Talk(user, id);
+  // The last one that was asked for stands last.
+  talks.delete(id);
+  talks.set(id, talk);
+  const resting = [...talks.values()].slice(0, -1).filter((one) => one.isAtRest && !one.isShown);
+  for (const one of resting.slice(0, Math.max(0, talks.size - MAX_OPENED))) forgetTalk(one.id);
+  return talk;
 }
 
-export function forgetTalk(id: string): void {
-  talks.get(id)?.leave();
+/** It is read again out of what was written down, unless it `isDeleted`. */
+export function forgetTalk(id: string, isDeleted = false): void {
+  talks.get(id)?.leave(isDeleted);
   talks.delete(id);
 }
 

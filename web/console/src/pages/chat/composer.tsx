@@ -1,7 +1,7 @@
 /** Where the user writes: Enter sends, Shift and Enter begins a new line. */
 import { useQuery } from '@tanstack/react-query';
 import { ArrowUp, Square } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useState, type RefObject } from 'react';
 import { api, data } from '../../api/client';
 import { Select } from '../../ui/form';
 
@@ -9,28 +9,33 @@ export const modelsQuery = { queryKey: ['models'], queryFn: () => data(api.GET('
 const MAX_CHARS = 100_000;
 
 interface Props {
+  field: RefObject<HTMLTextAreaElement | null>;
   busy: boolean;
   model: string | null;
   onModel: (model: string | null) => void;
-  onSend: (text: string) => void;
+  /** Whether it is on its way. */
+  onSend: (text: string) => Promise<boolean>;
   onStop: () => void;
 }
 
-export function Composer({ busy, model, onModel, onSend, onStop }: Props) {
+export function Composer({ field, busy, model, onModel, onSend, onStop }: Props) {
   const [text, setText] = useState('');
-  const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => field.current?.focus({ preventScroll: true }), []);
-  function send() {
-    if (busy || text.trim() === '') return;
-    onSend(text.trim());
-    setText('');
+  const [sending, setSending] = useState(false);
+  useEffect(() => field.current?.focus({ preventScroll: true }), [field]);
+  async function send() {
+    if (busy || sending || text.trim() === '') return;
+    setSending(true);
+    // What was not sent stays, and so does what was written meanwhile.
+    const begun = await onSend(text.trim());
+    if (begun) setText((now) => (now === text ? '' : now));
+    setSending(false);
   }
   return (
     <form
       className="composer"
       onSubmit={(event) => {
         event.preventDefault();
-        send();
+        void send();
       }}
     >
       <textarea
@@ -44,7 +49,7 @@ export function Composer({ busy, model, onModel, onSend, onStop }: Props) {
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
           event.preventDefault();
-          send();
+          void send();
         }}
       />
       <div className="composer-foot">

@@ -23,15 +23,25 @@ export function Conversation({ talk, onBegin }: { talk: Talk; onBegin: () => voi
   const [shown, setShown] = useState(SHOWN_AT_ONCE);
   const busy = status === 'submitted' || status === 'streaming';
   const scroll = useStickyEnd(messages);
+  const field = useRef<HTMLTextAreaElement>(null);
   const send = useCallback(
-    (text: string, messageId?: string) => {
-      onBegin();
-      void talk.send(text, messageId).catch(toastError);
+    async (text: string, messageId?: string): Promise<boolean> => {
+      // What was pressed may go away now; the next thing to do is to write.
+      field.current?.focus({ preventScroll: true });
+      const begun = await talk.send(text, messageId).catch((error: unknown) => (toastError(error), false));
+      if (begun && talk.isShown) onBegin();
+      return begun;
     },
     [talk, onBegin],
   );
-  const edit = useCallback((id: string, text: string) => send(text, id), [send]);
-  const retry = useCallback((id?: string) => void talk.retry(id).catch(toastError), [talk]);
+  const edit = useCallback((id: string, text: string) => void send(text, id), [send]);
+  const retry = useCallback(
+    (id?: string) => {
+      field.current?.focus({ preventScroll: true });
+      void talk.retry(id).catch(toastError);
+    },
+    [talk],
+  );
   useEffect(() => {
     // The shell asks for sign-in where the server does not know the user any more.
     if ((error as { status?: number } | undefined)?.status === 401) void queryClient.invalidateQueries({ queryKey: meQuery.queryKey });
@@ -41,7 +51,7 @@ export function Conversation({ talk, onBegin }: { talk: Talk; onBegin: () => voi
     <>
       <div className="chat-scroll" ref={scroll} tabIndex={0} role="region" aria-label="Messages">
         <div className="chat-column">
-          {messages.length === 0 && !busy && <Welcome onAsk={send} />}
+          {messages.length === 0 && !busy && <Welcome onAsk={(text) => void send(text)} />}
           {hiddenCount > 0 && (
             <Button small onClick={() => setShown(shown + SHOWN_AT_ONCE)}>
               Show {Math.min(hiddenCount, SHOWN_AT_ONCE)} earlier messages
@@ -50,7 +60,7 @@ export function Conversation({ talk, onBegin }: { talk: Talk; onBegin: () => voi
           <ol className="messages plain-list">
             {messages.slice(hiddenCount).map((message, place, list) => (
               <li key={message.id}>
-                <Message message={message} notes={talk.notes} busy={busy} live={busy && place === list.length - 1 && message.role === 'assistant'} onEdit={edit} onRetry={retry} />
+                <Message message={message} notes={talk.notes} busy={busy} last={place === list.length - 1} onEdit={edit} onRetry={retry} />
               </li>
             ))}
           </ol>
@@ -80,6 +90,7 @@ export function Conversation({ talk, onBegin }: { talk: Talk; onBegin: () => voi
       </div>
       <div className="chat-column">
         <Composer
+          field={field}
           busy={busy}
           model={model}
           onModel={(name) => {
@@ -87,7 +98,10 @@ export function Conversation({ talk, onBegin }: { talk: Talk; onBegin: () => voi
             setModel(name);
           }}
           onSend={send}
-          onStop={() => void talk.stop()}
+          onStop={() => {
+            field.current?.focus({ preventScroll: true });
+            void talk.stop();
+          }}
         />
       </div>
     </>

@@ -80,9 +80,10 @@ export function contentOf(user: string, id: string): Content | null {
   }
 }
 
-/** Writes a conversation. False where this browser has no room even without the others. */
+/** Writes a conversation. False where this browser has no room even without the others; then all of them stay as they were. */
 export function saveConversation(user: string, id: string, content: Content, state: { open: boolean; model: string | null }): boolean {
   const text = withinBound(content);
+  if (text === null) return false;
   const before = conversations(user).find((one) => one.id === id);
   const now = new Date().toISOString();
   const summary: Summary = {
@@ -90,14 +91,22 @@ export function saveConversation(user: string, id: string, content: Content, sta
     title: before?.named === true ? before.title : titleOf(content.messages),
   };
   const others = conversations(user).filter((one) => one.id !== id);
+  const key = contentKey(user, id);
+  const was = new Map([[key, localStorage.getItem(key)]]);
   for (;;) {
     const chars = others.reduce((sum, one) => sum + one.chars, text.length);
     const fits = others.length < MAX_CONVERSATIONS && chars <= MAX_CHARS;
-    if (fits && written(user, [summary, ...others], contentKey(user, id), text)) return true;
+    if (fits && written(user, [summary, ...others], key, text)) return true;
     const oldest = others.pop();
-    if (oldest === undefined) return false;
-    localStorage.removeItem(contentKey(user, oldest.id));
+    if (oldest === undefined) break;
+    const gone = contentKey(user, oldest.id);
+    was.set(gone, localStorage.getItem(gone));
+    localStorage.removeItem(gone);
   }
+  // Not even without the others: then they need not go.
+  localStorage.removeItem(key);
+  for (const [name, content] of was) if (content !== null) putBack(name, content);
+  return false;
 }
 
 function written(user: string, list: readonly Summary[], key: string, text: string): boolean {
@@ -110,18 +119,27 @@ function written(user: string, list: readonly Summary[], key: string, text: stri
   }
 }
 
+function putBack(name: string, content: string): void {
+  try {
+    localStorage.setItem(name, content);
+  } catch {
+    // Another tab took the room just now.
+  }
+}
+
 function writeList(user: string, list: readonly Summary[]): void {
   localStorage.setItem(listKey(user), JSON.stringify(list));
   lists.set(user, list);
   tell();
 }
 
-/** The beginning goes first where one conversation is too long. */
-function withinBound({ messages, durations }: Content): string {
+/** The beginning goes first where one conversation is too long. Null where its last message alone is. */
+function withinBound({ messages, durations }: Content): string | null {
   let from = 0;
   for (;;) {
     const text = JSON.stringify({ messages: messages.slice(from), durations });
-    if (text.length <= MAX_CHARS_OF_ONE || from >= messages.length) return text;
+    if (text.length <= MAX_CHARS_OF_ONE) return text;
+    if (from >= messages.length - 1) return null;
     from += Math.max(1, Math.floor((messages.length - from) / 8));
   }
 }

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { Button, IconButton } from '../../ui/button';
 import { Confirm, Dialog } from '../../ui/dialog';
 import { Field, Input } from '../../ui/form';
+import { toast } from '../../ui/toast';
 import type { Talk } from './chats';
 import { renameConversation, type Summary } from './conversations';
 
@@ -39,7 +40,7 @@ export function Head({ talk, summary, onList, onDelete }: Props) {
         </div>
       )}
       {asked === 'rename' && summary !== undefined && (
-        <Rename title={summary.title} onClose={close} onName={(name) => (renameConversation(talk.user, talk.id, name), close())} />
+        <Rename title={summary.title} onClose={close} onName={(name) => (rename(talk, name), close())} />
       )}
       {asked === 'delete' && (
         <Confirm title="Delete this conversation?" action="Delete" danger onClose={close} onConfirm={() => (close(), onDelete())}>
@@ -48,6 +49,14 @@ export function Head({ talk, summary, onList, onDelete }: Props) {
       )}
     </header>
   );
+}
+
+function rename(talk: Talk, name: string): void {
+  try {
+    renameConversation(talk.user, talk.id, name);
+  } catch {
+    toast('This browser has no room to keep the name.', true);
+  }
 }
 
 function Rename({ title, onName, onClose }: { title: string; onName: (name: string) => void; onClose: () => void }) {

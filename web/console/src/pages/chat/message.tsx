@@ -2,7 +2,7 @@
 import { isToolUIPart } from 'ai';
 import type { ToolData, ToolyardMessage } from '@toolyard/client';
 import { Check, Copy, Pencil, RotateCcw } from 'lucide-react';
-import { memo, useState, useSyncExternalStore } from 'react';
+import { memo, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { Button, IconButton } from '../../ui/button';
 import { copy } from '../../ui/code';
 import { Notice } from '../../ui/feedback';
@@ -14,21 +14,29 @@ import { ToolRow } from './tool-row';
 interface Props {
   message: ToolyardMessage;
   notes: CallNotes;
-  /** Whether this is the answer that is under way. */
-  live: boolean;
+  /** Whether nothing follows it: only the last answer can be asked for again, as whatever follows would go. */
+  last: boolean;
   /** Whether anything is under way; then nothing can be changed. */
   busy: boolean;
   onEdit: (id: string, text: string) => void;
   onRetry: (id: string) => void;
 }
 
-export const Message = memo(function Message({ message, notes, live, busy, onEdit, onRetry }: Props) {
+export const Message = memo(function Message({ message, notes, last, busy, onEdit, onRetry }: Props) {
   const [editing, setEditing] = useState(false);
+  const article = useRef<HTMLElement>(null);
+  const cancelled = useRef(false);
+  useEffect(() => {
+    if (editing || !cancelled.current) return;
+    cancelled.current = false;
+    article.current?.querySelector<HTMLElement>('[aria-label="Edit"]')?.focus();
+  }, [editing]);
   const mine = message.role === 'user';
+  const live = busy && last && !mine;
   const text = message.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n');
-  if (editing) return <Edit text={text} onCancel={() => setEditing(false)} onSend={(next) => (setEditing(false), onEdit(message.id, next))} />;
+  if (editing) return <Edit text={text} onCancel={() => ((cancelled.current = true), setEditing(false))} onSend={(next) => (setEditing(false), onEdit(message.id, next))} />;
   return (
-    <article className={mine ? 'message mine' : 'message'} aria-label={mine ? 'You' : 'Assistant'}>
+    <article ref={article} className={mine ? 'message mine' : 'message'} aria-label={mine ? 'You' : 'Assistant'}>
       {mine ? <p className="said">{text}</p> : <Parts message={message} notes={notes} live={live} />}
       {!live && (
         <div className="message-actions">
@@ -38,7 +46,7 @@ export const Message = memo(function Message({ message, notes, live, busy, onEdi
               <Pencil size={16} aria-hidden />
             </IconButton>
           )}
-          {!mine && (
+          {!mine && last && (
             <IconButton label="Retry" disabled={busy} onClick={() => onRetry(message.id)}>
               <RotateCcw size={16} aria-hidden />
             </IconButton>
@@ -58,7 +66,7 @@ function CopyButton({ text }: { text: string }) {
   );
 }
 
-function Parts({ message, notes, live }: Pick<Props, 'message' | 'notes' | 'live'>) {
+function Parts({ message, notes, live }: Pick<Props, 'message' | 'notes'> & { live: boolean }) {
   const durations = useSyncExternalStore(notes.subscribe, notes.durations);
   const progress = useSyncExternalStore(notes.subscribe, notes.progress);
   const about = new Map<string, ToolData>();

@@ -2,6 +2,8 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { useMe } from '../../api/queries';
+import { randomId } from '../../api/random-id';
+import { useSession } from '../../api/session';
 import { syncBrowserTools } from '../../plugins/manager';
 import { Dialog } from '../../ui/dialog';
 import { Celebration } from './celebration';
@@ -20,16 +22,24 @@ export function ChatPage() {
   const conversations = useConversations(user);
   const [listed, setListed] = useState(false);
   // A conversation without an address gets one with its first message.
-  const [fresh, setFresh] = useState(() => crypto.randomUUID() as string);
+  const [fresh, setFresh] = useState(randomId);
   const current = id ?? fresh;
-  const talk = useMemo(() => talkOf(user, current), [user, current]);
+  // With another session the chats of before are left, those of the same user too.
+  const session = useSession();
+  const talk = useMemo(() => talkOf(user, current), [user, current, session]);
+  useEffect(() => {
+    talk.isShown = true;
+    return () => {
+      talk.isShown = false;
+    };
+  }, [talk]);
   const summary = conversations.find((one) => one.id === current);
   const begin = useCallback(() => {
     if (id !== undefined) return;
     void navigate({ to: '/chat', search: { id: fresh }, replace: true });
   }, [id, fresh, navigate]);
   useEffect(() => {
-    if (id === fresh) setFresh(crypto.randomUUID());
+    if (id === fresh) setFresh(randomId());
   }, [id, fresh]);
   const title = summary?.title ?? 'Chat';
   useEffect(() => {
@@ -37,7 +47,7 @@ export function ChatPage() {
   }, [title]);
   useEffect(() => void syncBrowserTools(), []);
   async function remove() {
-    forgetTalk(current);
+    forgetTalk(current, true);
     deleteConversation(user, current);
     await navigate({ to: '/chat', search: {}, replace: true });
   }

@@ -39,6 +39,9 @@ export function Controls({ model, on }: { model: Capabilities; on: boolean }) {
   );
 }
 
+/** The keys that move a slider. */
+const MOVES = /^(Arrow|Home$|End$|Page)/;
+
 function Battery({ on, onTell }: { on: boolean; onTell: (name: string, message: object) => void }) {
   const [level, setLevel] = useState(80);
   const [charging, setCharging] = useState(false);
@@ -55,7 +58,7 @@ function Battery({ on, onTell }: { on: boolean; onTell: (name: string, message: 
           disabled={!on}
           onChange={(event) => setLevel(Number(event.target.value))}
           onPointerUp={() => tell(level, charging)}
-          onKeyUp={(event) => event.key.startsWith('Arrow') && tell(level, charging)}
+          onKeyUp={(event) => MOVES.test(event.key) && tell(level, charging)}
         />
       </label>
       <Check

@@ -23,6 +23,8 @@ let socket: WebSocket | null = null;
 let wish = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
 let lastWord = 0;
+/** Pings that the server has not answered yet. */
+let unanswered = 0;
 const listeners = new Set<() => void>();
 
 const now = () => new Date().toISOString();
@@ -101,7 +103,9 @@ export function send(...messages: object[]): boolean {
 
 /** The pong comes when the server has taken in which glasses these are: then what fits them is asked anew. */
 function introduce() {
-  send(wear(state.model), ping);
+  if (!send(wear(state.model), ping)) return;
+  unanswered += 1;
+  set({ ...state, pongs: unanswered });
   note('device', `These are ${state.model || 'glasses without a name'}`);
 }
 
@@ -122,9 +126,13 @@ async function dial(mine: number, tries: number, wasOn: boolean): Promise<void> 
   next.onopen = () => {
     on = true;
     lastWord = Date.now();
+    unanswered = 0;
     pings = setInterval(() => {
       if (Date.now() - lastWord > SILENCE_MS) next.close(4000, 'no word from the server');
-      else if (next.readyState === WebSocket.OPEN) next.send(JSON.stringify(ping));
+      else if (next.readyState === WebSocket.OPEN) {
+        next.send(JSON.stringify(ping));
+        unanswered += 1;
+      }
     }, PING_MS);
   };
   next.onmessage = (event: MessageEvent<unknown>) => {
@@ -167,6 +175,7 @@ function lost(mine: number, tries: number, wasOn: boolean, why: string) {
 }
 
 function heard(message: Incoming) {
+  if (message.type === 'pong') unanswered = Math.max(0, unanswered - 1);
   set(received(state, message, now()));
   if (message.type === 'ack') introduce();
   if (message.type === 'quiet') silence();

@@ -1,5 +1,7 @@
 /** What apps say, aloud: by the browser's voice where the words are known, else the sound itself where it is ours. */
 import { plain } from '../../api/client';
+import { refusedBy } from '../../api/error';
+import { speechAt, type Speech } from './tts-address';
 
 export interface Sound {
   url: string;
@@ -31,13 +33,13 @@ export async function play(sound: Sound): Promise<Played> {
   const from = performance.now();
   const took = () => Math.round(performance.now() - from);
   if (sound.text !== null && (await speak(sound, sound.text))) return { heard: true, durationMs: took() };
-  const url = sound.text !== null && !sound.serverSpeaks ? null : ownPath(sound.url);
-  if (url === null) {
-    // The words were shown, so the wearer has them; a sound on another host is never fetched by the console.
-    return sound.text !== null ? { heard: false, durationMs: took() } : { heard: false, durationMs: 0, error: 'the sound is on another host' };
+  const speech = sound.text !== null && !sound.serverSpeaks ? null : speechAt(sound.url, window.location.origin);
+  if (speech === null) {
+    // The words were shown, so the wearer has them; a sound that is not the server's own is never fetched by the console.
+    return sound.text !== null ? { heard: false, durationMs: took() } : { heard: false, durationMs: 0, error: 'the sound is not of this server' };
   }
   try {
-    await playFile(url, sound.volume);
+    await playFile(speech, sound.volume);
     return { heard: true, durationMs: took() };
   } catch {
     return sound.text !== null ? { heard: false, durationMs: took() } : { heard: false, durationMs: took(), error: 'the sound cannot be played' };
@@ -71,9 +73,16 @@ function speak({ volume, language }: Sound, text: string): Promise<boolean> {
   });
 }
 
-/** With the credential, which an audio element cannot send. */
-async function playFile(path: string, volume: number): Promise<void> {
-  const response = await plain(path);
+/** Without a signature the credential goes along, which an audio element cannot send. */
+async function fetched({ path, signed }: Speech): Promise<Response> {
+  if (!signed) return plain(path);
+  const response = await fetch(path, { credentials: 'omit' });
+  if (!response.ok) throw await refusedBy(response);
+  return response;
+}
+
+async function playFile(speech: Speech, volume: number): Promise<void> {
+  const response = await fetched(speech);
   const url = URL.createObjectURL(await response.blob());
   try {
     await new Promise<void>((resolve, reject) => {
@@ -97,16 +106,5 @@ async function playFile(path: string, volume: number): Promise<void> {
     });
   } finally {
     URL.revokeObjectURL(url);
-  }
-}
-
-/** The path of an address that is this server's own; the host that the server knows itself by may differ from ours. */
-function ownPath(address: string): string | null {
-  try {
-    const url = new URL(address, window.location.origin);
-    const own = url.host === window.location.host || url.pathname === '/api/tts';
-    return own ? `${url.pathname}${url.search}` : null;
-  } catch {
-    return null;
   }
 }

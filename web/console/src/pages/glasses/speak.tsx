@@ -5,7 +5,7 @@ import { Button } from '../../ui/button';
 import { Field, Input, Select } from '../../ui/form';
 import { Badge, Notice } from '../../ui/feedback';
 import { Card } from '../../ui/page';
-import { note, send, setLanguage } from './link';
+import { language as lastLanguage, note, send, setLanguage } from './link';
 import { canRecognise, useRecognition } from './recognition';
 import { words } from './wire';
 
@@ -31,7 +31,7 @@ const MAX_SAID = 2_000;
 
 export function Speak({ on, listened }: { on: boolean; listened: boolean }) {
   const [said, setSaid] = useState('');
-  const [language, choose] = useState('en-US');
+  const [language, choose] = useState(lastLanguage);
   const guess = useRef<ReturnType<typeof setTimeout>>(undefined);
   const recognition = useRecognition(language, hear);
   const { stop } = recognition;

@@ -41,6 +41,8 @@ export interface Worn {
   log: readonly LogEntry[];
   /** Grows whenever apps or tools may have changed. */
   changes: number;
+  /** Pongs until the one that says that the server knows which glasses these are; 0: none is waited for. */
+  pongs: number;
 }
 
 export const MAX_LOG = 200;
@@ -56,6 +58,7 @@ export const FIRST: Worn = {
   aloud: [],
   log: [],
   changes: 0,
+  pongs: 0,
 };
 
 let made = 0;
@@ -83,8 +86,11 @@ export function received(state: Worn, message: Incoming, at: string): Worn {
     case 'stopped':
       return logged({ ...state, changes: state.changes + 1 }, 'app', 'stopped', message.app, at);
     case 'apps-changed':
-    case 'pong':
       return { ...state, changes: state.changes + 1 };
+    case 'pong':
+      // The others only say that the server is there.
+      if (state.pongs === 0) return state;
+      return { ...state, pongs: state.pongs - 1, changes: state.pongs === 1 ? state.changes + 1 : state.changes };
     case 'microphone':
       return state.microphone === message.on ? state : logged({ ...state, microphone: message.on }, 'device', message.on ? 'The microphone is on' : 'The microphone is off', null, at);
     case 'play': {
@@ -107,5 +113,5 @@ export function spokenEnded(state: Worn, id: number, outcome: Spoken['outcome'])
 
 /** The socket is gone: what depends on it is gone too. The log stays. */
 export function parted(state: Worn, status: 'off' | 'lost', problem: string | null): Worn {
-  return { ...state, status, problem, picture: null, microphone: false, changes: state.changes + 1 };
+  return { ...state, status, problem, picture: null, microphone: false, changes: state.changes + 1, pongs: 0 };
 }

@@ -33,7 +33,7 @@ export function PluginCard({ judged: { plugin, manifest, verdict, permissions, w
         <div className="grow">
           <h2>{name}</h2>
           <p className="row">
-            <TrustBadge status={verdict?.status ?? 'modified'} owner={verdict?.owner ?? null} reason={why} />
+            <TrustBadge status={verdict?.status ?? (manifest === null ? 'modified' : 'unknown-key')} owner={verdict?.owner ?? null} reason={why} />
             {manifest !== null && <Badge>{manifest.version}</Badge>}
             <code>{plugin.id}</code>
           </p>

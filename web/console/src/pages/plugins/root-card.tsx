@@ -1,6 +1,7 @@
 /** Whom this browser believes, and the question when the server names somebody else. */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { told } from '../../api/error';
 import { believe, trustQuery } from '../../plugins/roots';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
@@ -10,9 +11,9 @@ import { fullTime } from '../../ui/time';
 import { toastError } from '../../ui/toast';
 
 export function RootNotice() {
-  const { data: trust } = useQuery(trustQuery);
+  const { data: trust, error } = useQuery(trustQuery);
   const [asking, setAsking] = useState(false);
-  if (trust === undefined) return null;
+  if (trust === undefined) return error === null ? null : <Notice kind="bad">{told(error)}</Notice>;
   const { otherRoot, root, problem } = trust;
   return (
     <>

@@ -1,5 +1,5 @@
 /** One app's settings as a form. */
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { queryOptions, useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, data } from '../../api/client';
 import { queryClient } from '../../api/queries';
@@ -7,19 +7,22 @@ import { Button } from '../../ui/button';
 import { ErrorBox, Loading } from '../../ui/feedback';
 import { Check, Field, Input, Select, Switch, TextArea } from '../../ui/form';
 import { toast } from '../../ui/toast';
-import { readSettings, said, shown, type Setting, type Words } from './setting-values';
+import { readSettings, shown, valuesOf, type Setting, type Words } from './setting-values';
 
-export function AppSettings({ app, name }: { app: string; name: string }) {
-  const settings = useQuery({
+const settingsQuery = (app: string) =>
+  queryOptions({
     queryKey: ['settings', 'app', app],
     queryFn: ({ signal }) => data(api.GET('/api/settings/apps/{package}', { params: { path: { package: app } }, signal })),
   });
+
+export function AppSettings({ app, name }: { app: string; name: string }) {
+  const settings = useQuery(settingsQuery(app));
   return (
     <div className="app-settings">
       {settings.isPending && <Loading what="its settings" />}
       {settings.error && <ErrorBox error={settings.error} onRetry={() => void settings.refetch()} />}
       {settings.data?.settings.length === 0 && <p className="muted flat">{name} has nothing to set.</p>}
-      {settings.data && settings.data.settings.length > 0 && <SettingsForm key={JSON.stringify(settings.data)} app={app} name={name} settings={readSettings(settings.data.settings)} />}
+      {settings.data && settings.data.settings.length > 0 && <SettingsForm app={app} name={name} settings={readSettings(settings.data.settings)} />}
     </div>
   );
 }
@@ -28,25 +31,26 @@ const isSetting = (one: Setting | Words): one is Setting => 'key' in one;
 
 function SettingsForm({ app, name, settings }: { app: string; name: string; settings: readonly (Setting | Words)[] }) {
   const known = settings.filter(isSetting);
-  const [fields, setFields] = useState(() => new Map(known.map((one) => [one.key, shown(one)])));
-  const [wrong, setWrong] = useState<Map<string, string>>(new Map());
+  // Only what was edited: the rest follows the server, also while somebody types.
+  const [edits, setEdits] = useState<ReadonlyMap<string, string>>(new Map());
+  const [wrong, setWrong] = useState<ReadonlyMap<string, string>>(new Map());
   const save = useMutation({
-    mutationFn: (values: Record<string, unknown>) => data(api.PUT('/api/settings/apps/{package}', { params: { path: { package: app } }, body: values })),
-    onSuccess: (now) => {
+    mutationFn: async (sent: ReadonlyMap<string, string>) => {
+      // Asked anew, because saving replaces all values: what was set elsewhere meanwhile stays.
+      const now = await queryClient.fetchQuery({ ...settingsQuery(app), staleTime: 0 });
+      const { values } = valuesOf(readSettings(now.settings).filter(isSetting), sent);
+      return data(api.PUT('/api/settings/apps/{package}', { params: { path: { package: app } }, body: values }));
+    },
+    onSuccess: (now, sent) => {
       toast(`The settings of ${name} are saved.`);
-      queryClient.setQueryData(['settings', 'app', app], now);
+      queryClient.setQueryData(settingsQuery(app).queryKey, now);
+      setEdits((current) => new Map([...current].filter(([key, field]) => sent.get(key) !== field)));
     },
   });
   function submit() {
-    const errors = new Map<string, string>();
-    const values: Record<string, unknown> = {};
-    for (const setting of known) {
-      const read = said(setting, fields.get(setting.key) ?? '');
-      if ('error' in read) errors.set(setting.key, read.error);
-      else if (read.value !== undefined) values[setting.key] = read.value;
-    }
+    const { errors } = valuesOf(known, edits);
     setWrong(errors);
-    if (errors.size === 0) save.mutate(values);
+    if (errors.size === 0) save.mutate(edits);
   }
   return (
     <form
@@ -59,7 +63,7 @@ function SettingsForm({ app, name, settings }: { app: string; name: string; sett
       {save.error && <ErrorBox error={save.error} />}
       {settings.map((one, place) =>
         isSetting(one) ? (
-          <SettingField key={one.key} setting={one} value={fields.get(one.key) ?? ''} error={wrong.get(one.key)} onChange={(value) => setFields(new Map(fields).set(one.key, value))} />
+          <SettingField key={one.key} setting={one} value={edits.get(one.key) ?? shown(one)} error={wrong.get(one.key)} onChange={(value) => setEdits(new Map(edits).set(one.key, value))} />
         ) : (
           <p key={place} className="setting-words">
             {one.words}
@@ -99,8 +103,10 @@ function SettingField({ setting, value, error, onChange }: FieldProps) {
             label={option.label}
             checked={chosen.has(option.value)}
             onChange={(on) => {
+              // In the order of the app; what it does not offer any more stays chosen.
+              const gone = [...chosen].filter((one) => !setting.options.some(({ value: offered }) => offered === one));
               const next = setting.options.map((one) => one.value).filter((one) => (one === option.value ? on : chosen.has(one)));
-              onChange(next.join('\n'));
+              onChange([...gone, ...next].join('\n'));
             }}
           />
         ))}
@@ -110,7 +116,7 @@ function SettingField({ setting, value, error, onChange }: FieldProps) {
   return (
     <Field label={setting.label} error={error} {...(setting.kind === 'json' && { hint: 'The console does not know this kind of setting, so it is JSON.' })}>
       {setting.kind === 'select' ? (
-        <Select value={value} onChange={onChange} options={setting.options} />
+        <Select value={value} onChange={onChange} options={choices(setting, value)} />
       ) : setting.kind === 'json' ? (
         <TextArea code value={value} onChange={onChange} rows={3} />
       ) : (
@@ -118,4 +124,10 @@ function SettingField({ setting, value, error, onChange }: FieldProps) {
       )}
     </Field>
   );
+}
+
+/** A value that is none of the choices is one more: else the first choice would seem to be chosen, and could not be. */
+function choices({ options }: Setting, value: string) {
+  if (options.some((one) => one.value === value)) return options;
+  return [{ value, label: value === '' ? 'Not set' : value }, ...options];
 }

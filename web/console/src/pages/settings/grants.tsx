@@ -45,6 +45,8 @@ export function Grants() {
 
 function Grant({ app, name, granted }: { app: string; name: string; granted: boolean }) {
   const [open, setOpen] = useState(false);
+  // Shown at once, until the server has said so.
+  const [wanted, setWanted] = useState<boolean>();
   const change = useMutation({
     mutationFn: (on: boolean) => {
       const params = { params: { path: { package: app } } };
@@ -52,8 +54,15 @@ function Grant({ app, name, granted }: { app: string; name: string; granted: boo
     },
     onSuccess: (_, on) => toast(on ? `${name} may now call the tools of your other apps.` : `${name} may only use its own tools now.`),
     onError: toastError,
-    onSettled: () => queryClient.invalidateQueries({ queryKey: ['installs'] }),
+    onSettled: async () => {
+      await queryClient.invalidateQueries({ queryKey: ['installs'] });
+      setWanted(undefined);
+    },
   });
+  const flip = (on: boolean) => {
+    setWanted(on);
+    change.mutate(on);
+  };
   const hasSettings = !app.startsWith('mcp.');
   return (
     <li className="card">
@@ -64,7 +73,7 @@ function Grant({ app, name, granted }: { app: string; name: string; granted: boo
           <code>{app}</code>
         </div>
         <div className="row">
-          <Switch label="May call tools of other apps" shown on={change.isPending ? change.variables : granted} disabled={change.isPending} onChange={(on) => change.mutate(on)} />
+          <Switch label="May call tools of other apps" shown on={wanted ?? granted} disabled={wanted !== undefined} onChange={flip} />
           {hasSettings && (
             <Button small aria-expanded={open} onClick={() => setOpen(!open)} aria-label={`Settings of ${name}`}>
               Settings

@@ -36,7 +36,7 @@ function origin(model: Model): string {
 export function Models() {
   const models = useQuery({ queryKey: ['models'], queryFn: () => data(api.GET('/api/models')) });
   if (models.isPending) return <Loading what="the models" />;
-  if (models.error) return <ErrorBox error={models.error} onRetry={() => void models.refetch()} />;
+  if (models.data === undefined) return <ErrorBox error={models.error} onRetry={() => void models.refetch()} />;
   const { models: list, missing, files } = models.data;
   const usual = models.data.default;
   return (

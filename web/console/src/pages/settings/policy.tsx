@@ -23,7 +23,7 @@ function ms(value: number): string {
 export function Policy() {
   const policy = useQuery({ queryKey: ['plugins', 'policy'], queryFn: getPluginPolicy });
   if (policy.isPending) return <Loading what="the policy" />;
-  if (policy.error) return <ErrorBox error={policy.error} onRetry={() => void policy.refetch()} />;
+  if (policy.data === undefined) return <ErrorBox error={policy.error} onRetry={() => void policy.refetch()} />;
   const { enabled, rootKey, keyListNumber, revocationsNumber, curator, allowUnsigned, limits } = policy.data;
   return (
     <>

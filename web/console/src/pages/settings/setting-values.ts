@@ -6,7 +6,8 @@ export interface Setting {
   key: string;
   label: string;
   kind: 'toggle' | 'text' | 'number' | 'select' | 'many' | 'json';
-  options: { value: string; label: string }[];
+  /** `value` is text for the browser, `raw` what the app wrote. */
+  options: { value: string; label: string; raw: unknown }[];
   min?: number;
   max?: number;
   /** As it came, for what the form cannot show. */
@@ -64,11 +65,11 @@ export function readSettings(list: readonly unknown[]): (Setting | Words)[] {
 function readOptions(options: unknown): Setting['options'] {
   if (!Array.isArray(options)) return [];
   return options.slice(0, 200).flatMap((one: unknown) => {
-    if (typeof one === 'string') return [{ value: one, label: one }];
+    if (typeof one === 'string') return [{ value: one, label: one, raw: one }];
     if (typeof one !== 'object' || one === null) return [];
     const { value, label } = one as Record<string, unknown>;
     if (typeof value !== 'string' && typeof value !== 'number') return [];
-    return [{ value: String(value), label: text(label) || String(value) }];
+    return [{ value: String(value), label: text(label) || String(value), raw: value }];
   });
 }
 
@@ -95,7 +96,7 @@ export function said(setting: Setting, field: string): { value: unknown } | { er
       return { value: read };
     }
     case 'many':
-      return { value: field === '' ? [] : field.split('\n') };
+      return { value: field === '' ? [] : field.split('\n').map((one) => chosen(setting, one)) };
     case 'json':
       if (field.trim() === '') return { value: undefined };
       try {
@@ -103,8 +104,42 @@ export function said(setting: Setting, field: string): { value: unknown } | { er
       } catch {
         return { error: 'Expected JSON.' };
       }
-    case 'text':
     case 'select':
+      return { value: chosen(setting, field) };
+    case 'text':
       return { value: field };
   }
+}
+
+/** What a choice stands for, with the type that the app gave it. */
+function chosen(setting: Setting, field: string): unknown {
+  const option = setting.options.find((one) => one.value === field);
+  if (option !== undefined) return option.raw;
+  const before: readonly unknown[] = Array.isArray(setting.value) ? setting.value : [setting.value];
+  return before.find((one) => String(one) === field) ?? field;
+}
+
+/**
+ * All values of the user, as the server wants them, which replaces what it has: what was edited, and the rest as it came.
+ * What is still the app's default is left out, and so follows the app.
+ */
+export function valuesOf(settings: readonly Setting[], edits: ReadonlyMap<string, string>): { values: Record<string, unknown>; errors: Map<string, string> } {
+  const errors = new Map<string, string>();
+  const values: Record<string, unknown> = {};
+  for (const setting of settings) {
+    const field = edits.get(setting.key);
+    if (field === undefined || field === shown(setting)) {
+      if (!isDefault(setting)) values[setting.key] = setting.value;
+      continue;
+    }
+    const read = said(setting, field);
+    if ('error' in read) errors.set(setting.key, read.error);
+    else if (read.value !== undefined) values[setting.key] = read.value;
+  }
+  return { values, errors };
+}
+
+function isDefault({ value, raw }: Setting): boolean {
+  const { defaultValue } = raw as { defaultValue?: unknown };
+  return value === undefined || JSON.stringify(value) === JSON.stringify(defaultValue);
 }

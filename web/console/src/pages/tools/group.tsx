@@ -37,6 +37,8 @@ export function Group({ group, added, changed }: Props) {
 }
 
 function ToolRow({ tool, mark }: { tool: Tool; mark: string | undefined }) {
+  // Shown at once, until the server has said so.
+  const [wanted, setWanted] = useState<boolean>();
   const flip = useMutation({
     mutationFn: (on: boolean) => switchTool(tool.name, on),
     onSuccess: async (_, on) => {
@@ -44,9 +46,13 @@ function ToolRow({ tool, mark }: { tool: Tool; mark: string | undefined }) {
       toast(`${tool.title} is ${on ? 'on' : 'off'}.`);
     },
     onError: toastError,
+    onSettled: () => setWanted(undefined),
   });
-  // Until the server has said so, the switch shows what was wanted.
-  const isOn = flip.isPending ? flip.variables : !tool.isOff;
+  const isOn = wanted ?? !tool.isOff;
+  const change = (on: boolean) => {
+    setWanted(on);
+    flip.mutate(on);
+  };
   const [isOpen, setOpen] = useState(false);
   const isHidden = tool.hidden !== undefined && !tool.isOff;
   return (
@@ -62,7 +68,7 @@ function ToolRow({ tool, mark }: { tool: Tool; mark: string | undefined }) {
           {isOpen && <ToolDetails tool={tool} />}
         </details>
       </div>
-      <Switch label={`${tool.title} on`} on={isOn} disabled={flip.isPending} onChange={(on) => flip.mutate(on)} />
+      <Switch label={`${tool.title} on`} on={isOn} disabled={wanted !== undefined} onChange={change} />
     </li>
   );
 }

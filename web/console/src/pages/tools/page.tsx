@@ -47,8 +47,9 @@ function Tools() {
 
   if (listed.isPending || off.isPending) return <Loading what="your tools" />;
   const error = listed.error ?? off.error;
-  if (error !== null) {
-    if (error instanceof Refused && error.noSession) return <NoSession user={user} />;
+  if (error instanceof Refused && error.noSession) return <NoSession user={user} />;
+  // What was listed stays there when asking again fails.
+  if (listed.data === undefined || off.data === undefined) {
     return <ErrorBox error={error} onRetry={() => void Promise.all([listed.refetch(), off.refetch()])} />;
   }
   const isShown = (tool: Tool) => {

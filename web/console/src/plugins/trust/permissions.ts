@@ -33,6 +33,8 @@ export function hostProblem(text: string): string | null {
   return fits ? null : `${shown} is no name of a host: parts of a-z, 0-9 and \`-\` with dots between; write others as xn--…`;
 }
 
+export const isAddress = (host: string) => IPV4.test(host);
+
 export function allowsHost(pattern: string, host: string): boolean {
   if (!pattern.startsWith('*')) return host === pattern;
   const suffix = pattern.slice(1);

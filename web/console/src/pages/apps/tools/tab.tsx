@@ -10,6 +10,6 @@ export function ToolsTab({ app }: { app: App }) {
   // Saving reads the tools anew; the one that was open stays open.
   const open = useRef('');
   if (set.isPending) return <Loading what="the tools" />;
-  if (set.error !== null) return <ErrorBox error={set.error} onRetry={() => void set.refetch()} />;
+  if (set.data === undefined) return <ErrorBox error={set.error} onRetry={() => void set.refetch()} />;
   return <Editor key={`${set.data.version}-${set.dataUpdatedAt}`} app={app} set={set.data} open={open} />;
 }

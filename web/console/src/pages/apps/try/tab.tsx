@@ -18,7 +18,7 @@ export function TryTab({ app }: { app: App }) {
   const [user, setUser] = useState(own);
   const [chosen, setChosen] = useState('');
   if (set.isPending) return <Loading what="the tools" />;
-  if (set.error !== null) return <ErrorBox error={set.error} onRetry={() => void set.refetch()} />;
+  if (set.data === undefined) return <ErrorBox error={set.error} onRetry={() => void set.refetch()} />;
   const tools = set.data.tools.filter(isObject);
   const tool = tools.find(({ name }) => name === chosen) ?? tools[0];
   if (tool === undefined) {

@@ -16,7 +16,7 @@ import { Difference } from './difference';
 export function VersionsTab({ app }: { app: App }) {
   const versions = useQuery(versionsQuery(app.packageName));
   if (versions.isPending) return <Loading what="the versions" />;
-  if (versions.error !== null) return <ErrorBox error={versions.error} onRetry={() => void versions.refetch()} />;
+  if (versions.data === undefined) return <ErrorBox error={versions.error} onRetry={() => void versions.refetch()} />;
   const list = versions.data.versions;
   if (list.length === 0) {
     return (

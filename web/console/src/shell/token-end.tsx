@@ -1,0 +1,22 @@
+/** Says so while there is still time to save, before the token ends. */
+import { useEffect, useState } from 'react';
+import { Notice } from '../ui/feedback';
+import { endsSoon } from './ends-soon';
+
+const LOOK_MS = 10_000;
+const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+
+export function TokenEnd({ endsAt }: { endsAt: string | null | undefined }) {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (endsAt == null) return;
+    const timer = setInterval(() => setNow(Date.now()), LOOK_MS);
+    return () => clearInterval(timer);
+  }, [endsAt]);
+  if (endsAt == null || !endsSoon(endsAt, now)) return null;
+  return (
+    <div className="token-end">
+      <Notice kind="warn">Your token ends at {TIME.format(new Date(endsAt))}. Save what you are working on, then sign in with a new one.</Notice>
+    </div>
+  );
+}

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { refusedBy, told } from '../src/api/error';
+import { endsSoon } from '../src/shell/ends-soon';
+
+test('only what fetch says of a server that is not there is said so', () => {
+  for (const words of ['Failed to fetch', 'NetworkError when attempting to fetch resource.', 'Load failed', 'network error']) {
+    assert.equal(told(new TypeError(words)), 'The server cannot be reached.');
+  }
+  assert.equal(told(new TypeError("Cannot read properties of undefined (reading 'x')")), "Cannot read properties of undefined (reading 'x')");
+  assert.equal(told('plain'), 'plain');
+});
+
+test('a refusal knows how long to wait', async () => {
+  const refused = (headers: Record<string, string>) => refusedBy(new Response('{"error":{"code":"BUSY","message":"Later."}}', { status: 429, headers }));
+  const asked = await refused({ 'Retry-After': '7' });
+  assert.deepEqual([asked.message, asked.status, asked.retryAfterMs], ['Later.', 429, 7_000]);
+  assert.equal((await refused({})).retryAfterMs, undefined);
+  assert.equal((await refused({ 'Retry-After': 'soon' })).retryAfterMs, undefined);
+  assert.equal((await refused({ 'Retry-After': 'Thu, 01 Jan 1970 00:00:00 GMT' })).retryAfterMs, 0);
+});
+
+test('a token ends soon in its last ten minutes', () => {
+  const now = Date.parse('2026-01-02T00:00:00Z');
+  assert.deepEqual(['2026-01-02T00:10:01Z', '2026-01-02T00:10:00Z', '2026-01-01T00:00:00Z', ''].map((end) => endsSoon(end, now)), [false, true, true, false]);
+});
