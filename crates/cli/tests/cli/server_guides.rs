@@ -3,10 +3,10 @@
 
 use std::{net::TcpListener, path::Path, process::Stdio};
 
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
 use crate::{
-    fixture::{Yard, soon},
+    fixture::{Running, Yard},
     guides::{blocks, fits, shell},
 };
 
@@ -41,18 +41,14 @@ fn file(page: &'static str, language: &str) -> &'static str {
 }
 
 /// The app of the page, on a port of its own.
-async fn coffee(yard: &Yard) -> (Child, String) {
+async fn coffee(yard: &Yard) -> (Running, String) {
     yard.file("coffee.mjs", file(ADD_TOOLS, "js"));
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
     let mut node = Command::new("node");
     node.arg("coffee.mjs").current_dir(yard.folder.path()).env("PORT", &port).kill_on_drop(true);
-    let app = node.stdout(Stdio::null()).spawn().expect("node is there");
-    soon(async {
-        while tokio::net::TcpStream::connect(format!("127.0.0.1:{port}")).await.is_err() {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    node.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut app = Running::start(node);
+    app.says("The coffee bar is open.").await;
     (app, port)
 }
 

@@ -1,6 +1,6 @@
 //! Glasses and what they can do.
 //!
-//! A device says its model; what that model can do stands in [`profiles`], or comes from the device itself. What an app
+//! A device says its model; what that model can do stands in [`profiles()`], or comes from the device itself. What an app
 //! needs is checked against it in [`hardware`]. Which apps run where is not decided here.
 
 pub mod capabilities;
