@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { startModel } from './model.mjs';
 
 const root = new URL('../../', import.meta.url).pathname;
-const bin = process.env.TOOLYARD_BIN ?? join(root, 'target/debug');
+const bin = process.env.TOOLYARD_BIN ?? join(process.env.CARGO_TARGET_DIR ?? join(root, 'target'), 'debug');
 export const USER = 'ada@example.com';
 const TODO = 'com.example.todo';
 const ASSISTANT = 'com.example.assistant';
