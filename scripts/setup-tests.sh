@@ -49,7 +49,7 @@ if [ $# = 0 ] && { ! command -v chromium >/dev/null || ! command -v curl >/dev/n
     export DEBIAN_FRONTEND=noninteractive
     apt-get update -qq >/dev/null && apt-get install -qq -y --no-install-recommends chromium curl espeak-ng fonts-dejavu-core >/dev/null
   else
-    echo "The tests need chromium and espeak-ng (on Debian: apt-get install chromium espeak-ng)." >&2
+    echo "The tests need chromium, curl and espeak-ng (on Debian: apt-get install chromium curl espeak-ng)." >&2
     exit 1
   fi
 fi
