@@ -10,6 +10,8 @@ use crate::words::{Language, Say};
 #[derive(Debug)]
 pub struct Acknowledge {
     after: Duration,
+    /// How soon a sentence is shown again, before the display drops it.
+    again: Duration,
     due: Option<Instant>,
     app: Option<String>,
     /// How often something was said; only the first time is worth speaking.
@@ -19,9 +21,9 @@ pub struct Acknowledge {
 }
 
 impl Acknowledge {
-    /// Something was asked now.
-    pub fn begin(after: Duration, now: Instant) -> Self {
-        Self { after, due: Some(now + after), app: None, said: 0, is_over: false }
+    /// Something was asked now. A sentence that was said is said `again` as long as there are no words.
+    pub fn begin(after: Duration, again: Duration, now: Instant) -> Self {
+        Self { after, again, due: Some(now + after), app: None, said: 0, is_over: false }
     }
 
     /// An app is asked now.
@@ -51,8 +53,8 @@ impl Acknowledge {
     }
 
     /// What is to be said now, and whether it is the first time.
-    pub fn say(&mut self, language: Language) -> (String, bool) {
-        self.due = None;
+    pub fn say(&mut self, language: Language, now: Instant) -> (String, bool) {
+        self.due = Some(now + self.again);
         self.said += 1;
         let sentence = match &self.app {
             Some(app) => Say::Asking(app).text(language),
@@ -67,25 +69,28 @@ mod tests {
     use super::*;
 
     const AFTER: Duration = Duration::from_millis(250);
+    const AGAIN: Duration = Duration::from_secs(9);
 
     #[test]
     fn a_slow_model_then_a_slow_app() {
         let now = Instant::now();
-        let mut acknowledge = Acknowledge::begin(AFTER, now);
+        let mut acknowledge = Acknowledge::begin(AFTER, AGAIN, now);
         assert_eq!(acknowledge.due(), Some(now + AFTER));
-        assert_eq!(acknowledge.say(Language::English), ("One moment ...".to_owned(), true));
-        assert_eq!(acknowledge.due(), None);
+        let first = acknowledge.say(Language::English, now + AFTER);
+        assert_eq!(first, ("One moment ...".to_owned(), true));
+        assert_eq!(acknowledge.due(), Some(now + AFTER + AGAIN), "the display would drop it");
         acknowledge.asks("Todo", now + AFTER * 3);
         assert_eq!(acknowledge.due(), Some(now + AFTER * 4));
-        assert_eq!(acknowledge.say(Language::German), ("Einen Moment, ich frage Todo ...".to_owned(), false));
+        let second = acknowledge.say(Language::German, now + AFTER * 4);
+        assert_eq!(second, ("Einen Moment, ich frage Todo ...".to_owned(), false));
         acknowledge.asks("Todo", now + AFTER * 9);
-        assert_eq!(acknowledge.due(), None, "the same app is not told twice");
+        assert_eq!(acknowledge.due(), Some(now + AFTER * 4 + AGAIN), "the same app is not told twice");
     }
 
     #[test]
     fn an_app_that_is_asked_at_once_does_not_delay_the_sentence() {
         let now = Instant::now();
-        let mut acknowledge = Acknowledge::begin(AFTER, now);
+        let mut acknowledge = Acknowledge::begin(AFTER, AGAIN, now);
         acknowledge.asks("Todo", now + AFTER / 2);
         assert_eq!(acknowledge.due(), Some(now + AFTER));
         acknowledge.has_words();

@@ -33,8 +33,10 @@ pub const MAX_FOLLOW_UPS: usize = 3;
 const MAX_FOLLOW_UP: usize = 80;
 /// A page stays a little longer than its time, so that the next one comes before it is gone.
 const OVERLAP: Duration = Duration::from_secs(1);
-/// How long a sentence stays that says that it takes longer.
+/// How long a sentence stays that says that it takes longer, unless it is shown again.
 const ACKNOWLEDGED: Duration = Duration::from_secs(10);
+/// When it is shown again: before it is gone.
+pub const ACKNOWLEDGED_AGAIN: Duration = ACKNOWLEDGED.saturating_sub(OVERLAP);
 
 /// Longest start of a voice, and what each letter takes at most.
 const SPEECH: Duration = Duration::from_secs(4);
@@ -315,7 +317,7 @@ impl Teller {
         if self.approvals.is_waiting() {
             return self.acknowledge.wait();
         }
-        let (sentence, is_first) = self.acknowledge.say(self.language);
+        let (sentence, is_first) = self.acknowledge.say(self.language, Instant::now());
         if self.device.has_display {
             self.glasses.show(&sentence, ACKNOWLEDGED).await;
         }

@@ -37,7 +37,7 @@ use crate::{
     history::{Asked, Before, kept::Exchange},
     prompt::{self, Situation},
     remote::{Notes, RemoteTools, cloud::CloudError, list::Tools},
-    tell::{Ending, Teller, speak},
+    tell::{ACKNOWLEDGED_AGAIN, Ending, Teller, speak},
     words::{Language, Say},
 };
 
@@ -119,7 +119,11 @@ impl Asker {
             speaks,
             language,
             reading: answering.reading,
-            acknowledge: Acknowledge::begin(Duration::from_millis(answering.acknowledge_ms), Instant::now()),
+            acknowledge: Acknowledge::begin(
+                Duration::from_millis(answering.acknowledge_ms),
+                ACKNOWLEDGED_AGAIN,
+                Instant::now(),
+            ),
             approvals: self.approvals.clone(),
             notes,
             enough: enough.clone(),

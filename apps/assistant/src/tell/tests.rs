@@ -88,7 +88,7 @@ impl Stage {
             speaks: self.speaks,
             language: Language::English,
             reading: Reading::default(),
-            acknowledge: Acknowledge::begin(AFTER, Instant::now()),
+            acknowledge: Acknowledge::begin(AFTER, ACKNOWLEDGED_AGAIN, Instant::now()),
             approvals: self.approvals.clone(),
             notes,
             enough: self.enough.clone(),
@@ -180,6 +180,20 @@ async fn a_slow_model_is_acknowledged_in_time_and_only_once() {
         })
         .await;
     assert_eq!(stage.shown(), [(250, "One moment ...".to_owned()), (5_000, "Here.".to_owned())]);
+    assert_eq!(stage.spoken(), ["One moment ...", "Here."]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_long_always_sees_that_it_goes_on() {
+    let stage = Stage::new("Simulated Glasses", true);
+    stage
+        .tell(|events| async move {
+            pass(20_000).await;
+            send(events, [TurnEvent::StepBegins, text("Here."), TurnEvent::Ends(Finish::Stop)]).await;
+        })
+        .await;
+    let waiting = |at| (at, "One moment ...".to_owned());
+    assert_eq!(stage.shown(), [waiting(250), waiting(9_250), waiting(18_250), (20_000, "Here.".to_owned())]);
     assert_eq!(stage.spoken(), ["One moment ...", "Here."]);
 }
 
