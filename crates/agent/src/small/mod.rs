@@ -224,5 +224,8 @@ fn fitting(request: &ModelRequest) -> Vec<Arc<ToolSpec>> {
     });
     let query = Query { text: prompt::last_words(&request.messages), recent: Vec::new() };
     let best = pick(&ToolIndex::build(documents, None), &query, &[], MAX_TOOLS);
-    best.into_iter().filter_map(|key| request.tools.get(key).cloned()).collect()
+    let mut tools: Vec<_> = best.into_iter().filter_map(|key| request.tools.get(key).cloned()).collect();
+    // In one order: the same tools make the same prompt, which the model has read and is calibrated for.
+    tools.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    tools
 }

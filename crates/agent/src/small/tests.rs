@@ -217,6 +217,28 @@ async fn of_many_tools_those_that_fit_are_left() {
 }
 
 #[tokio::test]
+async fn the_same_tools_are_calibrated_once_whichever_fits_best() {
+    let empty = Arc::new(StdMutex::new(0));
+    let counted = empty.clone();
+    let scores = move |prompt: &str, _: &str| {
+        if prompt.contains("user\n[MASK]") {
+            *counted.lock().unwrap() += 1;
+        }
+        -9.0
+    };
+    let (_, model) = script(scores, &[(r#"{"x":"a"}"#, true), (r#"{"x":"a"}"#, true)]);
+    let mut tools: Vec<_> =
+        (0..MAX_TOOLS - 1).map(|n| tool(&format!("tool{n}"), "Goes for a walk.")).collect();
+    tools.push(tool("rain", "Says whether it rains on a walk."));
+    tools.push(tool("other", "Nothing."));
+    for words in ["walk", "rains on a walk"] {
+        ask(&model, ModelRequest { tools: tools.clone(), choice: ToolChoice::Required, ..request(words) })
+            .await;
+    }
+    assert_eq!(*empty.lock().unwrap(), MAX_TOOLS + 1, "each name and the reply, once");
+}
+
+#[tokio::test]
 async fn only_so_many_calibrations_are_kept() {
     let (script, model) = script(biased, &[]);
     let of =
