@@ -56,6 +56,7 @@ wait_for() { # name, log, command ...
 chat="No model: set a key such as OPENAI_API_KEY, start Ollama or llama-server, or name a model in TOOLYARD_CHAT__MODEL."
 has_model() {
   local name port
+  if [ -n "$(compgen -e TOOLYARD_MODELS__)" ]; then return 0; fi
   for name in TOOLYARD_CHAT__MODEL OPENAI_API_KEY ANTHROPIC_API_KEY GEMINI_API_KEY GOOGLE_API_KEY OPENROUTER_API_KEY; do
     if [ -n "${!name:-}" ]; then return 0; fi
   done
@@ -65,33 +66,47 @@ has_model() {
   done
   return 1
 }
-# The assistant asks the same model as the server. With a file of settings, it is named there.
+# The assistant asks the same model as the server: both read the same sections, the assistant from a file of its own. Variables come
+# first there, as a table that was begun in the file could not be named again. It has no models in its own process, though.
 assistant_model=()
 assistant_config=data/assistant.toml
-: >"$assistant_config"
-if has_model; then
-  if [ -n "${TOOLYARD_CHAT__MODEL:-}" ]; then assistant_model=(--model "$TOOLYARD_CHAT__MODEL"); fi
-  # Endpoints of the server's file are the assistant's as well: both read the same sections.
-  # It has no models of its own process, though.
-  if [ -f toolyard.toml ] && ! grep -qE '^file *=' toolyard.toml; then
-    awk '/^\[/ { keep = /^\[models\./ } keep' toolyard.toml >"$assistant_config"
-    if [ ${#assistant_model[@]} -eq 0 ]; then
-      model=$(awk '/^\[/ { chat = /^\[chat\]/ } chat && /^model *=/ { gsub(/^model *= *"|".*$/, ""); print; exit }' toolyard.toml)
-      if [ -n "$model" ]; then assistant_model=(--model "$model"); fi
-    fi
+endpoints() {
+  local name
+  for name in $(compgen -e TOOLYARD_MODELS__ || true); do
+    printf 'models.%s = %s\n' "$(printf '%s' "${name#TOOLYARD_MODELS__}" | tr '[:upper:]' '[:lower:]')" "${!name}"
+  done
+  if [ -f toolyard.toml ]; then awk '/^\[/ { keep = /^\[models\./ } keep' toolyard.toml; fi
+}
+model_of_file() {
+  if [ -f toolyard.toml ]; then
+    awk '/^\[/ { chat = /^\[chat\]/ } chat && /^model *=/ { gsub(/^model *= *"|".*$/, ""); print; exit }' toolyard.toml
   fi
+}
+name_models() { # the default of the assistant
+  (umask 077 && endpoints >"$assistant_config")
+  if [ -n "$1" ]; then assistant_model=(--model "$1"); fi
+}
+if has_model; then
+  name_models "${TOOLYARD_CHAT__MODEL:-$(model_of_file)}"
   chat="The model for chats is the one that you named, or the first that was found."
+  if grep -qE '(^|[{,] *)file *=' "$assistant_config"; then
+    : >"$assistant_config"
+    assistant_model=()
+    chat="$chat
+The assistant cannot run a model from a file: it takes the first that it finds elsewhere, or says that it has none."
+  fi
 elif scripts/demo-model.sh fetch; then
   scripts/demo-model.sh serve $demo >data/model.log 2>&1 &
   children+=($!)
   wait_for "The demonstration model" data/model.log curl -fsS "http://127.0.0.1:$demo/health"
   export TOOLYARD_MODELS__DEMO="{ url = \"http://127.0.0.1:$demo/v1\", calling = \"small\" }" TOOLYARD_CHAT__MODEL=demo/smollm2
-  printf '[models.demo]\nurl = "http://127.0.0.1:%s/v1"\ncalling = "small"\n' $demo >"$assistant_config"
-  assistant_model=(--model demo/smollm2)
-  chat="Chats are answered by a demonstration model of 135 million parameters: it shows that tools are called, and is often wrong.
+  name_models "$TOOLYARD_CHAT__MODEL"
+  chat="Chats are answered by a demonstration model of 135 million parameters: it shows that tools are called, takes half a minute
+for it where it has to choose between many, and is often wrong.
 For a better one set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, start Ollama or llama-server, or name a model in
 TOOLYARD_CHAT__MODEL, and run this again."
 else
+  : >"$assistant_config"
   echo "Going on without a model: tools can be called, chats cannot be answered."
 fi
 
@@ -146,7 +161,7 @@ curl -fsS -X POST -H "X-User-Id: $user" "$url/api/session/apps/$assistant_packag
 
 cat <<TEXT
 
-Toolyard runs on $url (dev mode: every caller on this machine is believed).
+Toolyard runs. The console: $url (dev mode: every caller on this machine is believed; sign in as $user).
 The to-do app and the assistant are registered and installed for $user, who wears simulated glasses.
 $chat
 Logs: data/server.log, data/todo.log, data/assistant.log; what the glasses show: data/glasses.log
@@ -161,7 +176,7 @@ Try next, in another terminal:
 
   $bin/toolyard --user $user chat --message 'What is 12 * 7?'
 
-  echo 'Hey Toolyard, remind me to buy milk' > data/say && sleep 3 && cat data/glasses.log
+  echo 'Hey Toolyard, remind me to buy milk' > data/say && tail -f data/glasses.log
 
 Ctrl-C stops everything.
 TEXT
