@@ -8,8 +8,7 @@ use std::{
 };
 
 use clap::Parser;
-use tokio::signal;
-use toolyard_app_sdk::{AppServer, BuildError, CancellationToken, RegisterError};
+use toolyard_app_sdk::{AppServer, BuildError, RegisterError};
 use toolyard_assistant::{
     Assistant, SetupError, World,
     config::{Config, ConfigError},
@@ -118,30 +117,7 @@ async fn run(options: Options) -> Result<(), RunError> {
     if options.register {
         app.register().await?;
     }
-    let stop = CancellationToken::new();
-    let running = app.run(stop.clone());
-    tokio::pin!(running);
-    let ended = tokio::select! {
-        ended = &mut running => ended,
-        () = stop_signal() => {
-            tracing::info!("stopping");
-            stop.cancel();
-            running.await
-        }
-    };
+    let ended = app.run_until_signal().await;
     assistant.stop().await;
     ended.map_err(|error| RunError::Listen { address, error })
-}
-
-/// Waits for Ctrl-C, or on Unix for the signal with which services are stopped.
-async fn stop_signal() {
-    #[cfg(unix)]
-    if let Ok(mut terminate) = signal::unix::signal(signal::unix::SignalKind::terminate()) {
-        tokio::select! {
-            _ = signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
-        }
-        return;
-    }
-    let _ = signal::ctrl_c().await;
 }

@@ -3,8 +3,7 @@
 use std::{io, net::SocketAddr, process::ExitCode};
 
 use clap::Parser;
-use tokio::signal;
-use toolyard_app_sdk::{AppServer, BuildError, CancellationToken, RegisterError};
+use toolyard_app_sdk::{AppServer, BuildError, RegisterError};
 
 /// The sample app of the guide: a to-do list
 #[derive(Debug, Parser)]
@@ -74,29 +73,5 @@ async fn run(options: Options) -> Result<(), RunError> {
     if options.register {
         app.register().await?;
     }
-    let stop = CancellationToken::new();
-    let running = app.run(stop.clone());
-    tokio::pin!(running);
-    let ended = tokio::select! {
-        ended = &mut running => ended,
-        () = stop_signal() => {
-            tracing::info!("stopping");
-            stop.cancel();
-            running.await
-        }
-    };
-    ended.map_err(|error| RunError::Listen { address, error })
-}
-
-/// Waits for Ctrl-C, or on Unix for the signal with which services are stopped.
-async fn stop_signal() {
-    #[cfg(unix)]
-    if let Ok(mut terminate) = signal::unix::signal(signal::unix::SignalKind::terminate()) {
-        tokio::select! {
-            _ = signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
-        }
-        return;
-    }
-    let _ = signal::ctrl_c().await;
+    app.run_until_signal().await.map_err(|error| RunError::Listen { address, error })
 }

@@ -61,6 +61,7 @@
 //! | something to read under a URI, or under many | [`create_resource`], [`create_resource_template`] |
 //! | one function for all tools, as older apps have it | [`AppServerBuilder::on_tool_call`] |
 //! | upload the definitions | [`AppServer::register`] |
+//! | run until Ctrl-C, or until the service is stopped | [`AppServer::run_until_signal`] |
 //! | show, speak, hear | [`Session`] |
 //! | bounds | [`Limits`] |
 //!

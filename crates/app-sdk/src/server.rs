@@ -7,6 +7,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use serde_json::value::RawValue;
 use tokio::{
     net::TcpListener,
+    signal,
     sync::Semaphore,
     time::{sleep, timeout},
 };
@@ -121,6 +122,24 @@ impl AppServer {
         self.serve(listener, shutdown).await
     }
 
+    /// Listens on the configured address and answers until Ctrl-C, or on Unix until the signal with which services are
+    /// stopped.
+    pub async fn run_until_signal(&self) -> io::Result<()> {
+        let stop = CancellationToken::new();
+        let running = self.run(stop.clone());
+        tokio::pin!(running);
+        tokio::select! {
+            // Before it listens: whoever sees that it does may stop it.
+            biased;
+            () = stop_signal() => {
+                tracing::info!(app = %self.0.package, "stopping");
+                stop.cancel();
+                running.await
+            }
+            ended = &mut running => ended,
+        }
+    }
+
     /// Answers on a listener until `shutdown` is cancelled. Then calls under way may finish, sessions are closed so that
     /// the platform starts the app again when it is back, and all of it is bounded by [`Limits::drain_wait`].
     pub async fn serve(&self, listener: TcpListener, shutdown: CancellationToken) -> io::Result<()> {
@@ -191,4 +210,16 @@ impl fmt::Debug for AppServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AppServer").field("package", &self.0.package).finish_non_exhaustive()
     }
+}
+
+async fn stop_signal() {
+    #[cfg(unix)]
+    if let Ok(mut terminate) = signal::unix::signal(signal::unix::SignalKind::terminate()) {
+        tokio::select! {
+            _ = signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+        }
+        return;
+    }
+    let _ = signal::ctrl_c().await;
 }

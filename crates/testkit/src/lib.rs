@@ -5,6 +5,7 @@ mod clock;
 pub mod conformance;
 mod fake_app;
 pub mod model;
+pub mod page;
 pub mod store_suite;
 mod tls;
 pub mod upstream;

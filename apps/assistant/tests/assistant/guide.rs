@@ -4,28 +4,12 @@ use std::path::Path;
 
 use tokio::process::Command;
 use toolyard_assistant::config::Config;
+use toolyard_testkit::page::{blocks, expect_shown};
 
 use crate::stage::{bare_server, soon};
 
 const GUIDE: &str = include_str!("../../../../docs/guide/your-own-assistant.md");
 const PAGE: &str = include_str!("../../../../docs/assistant.md");
-
-/// The blocks of a page: language and text.
-fn blocks(page: &str) -> impl Iterator<Item = (&str, &str)> {
-    page.split("```").skip(1).step_by(2).map(|block| block.split_once('\n').expect("a language, then lines"))
-}
-
-/// Whether the pieces of a line stand in another in order.
-fn fits(line: &str, shown: &str) -> bool {
-    let mut rest = line;
-    shown.split('…').map(str::trim).all(|piece| match rest.find(piece) {
-        Some(at) => {
-            rest = &rest[at + piece.len()..];
-            true
-        }
-        None => false,
-    })
-}
 
 /// Runs lines as a shell does that stops at the first one that fails.
 async fn shell(folder: &Path, lines: &str) -> String {
@@ -50,11 +34,7 @@ async fn your_own_assistant() {
     for (language, block) in blocks(GUIDE) {
         match language {
             "sh" => output = shell(folder.path(), &block.replace("http://127.0.0.1:8787", &url)).await,
-            "text" => {
-                for shown in block.lines() {
-                    assert!(output.lines().any(|line| fits(line, shown)), "`{shown}` is not in\n{output}");
-                }
-            }
+            "text" => expect_shown(&output, block),
             "toml" => drop(toml::from_str::<Config>(block).unwrap()),
             // Whatever does not end by itself: the other tests of this binary do the same.
             "console" => {}

@@ -3,9 +3,15 @@
 
 mod fixture;
 
+use std::process::Stdio;
+
 use axum::http::StatusCode;
 use fixture::TodoApp;
 use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::Command,
+};
 use toolyard_app_sdk::AppServer;
 
 #[tokio::test]
@@ -124,4 +130,18 @@ fn the_definitions_are_those_of_the_guide() {
         })
     );
     assert!(app.definitions().nth(1).unwrap().is_harmless());
+}
+
+#[tokio::test]
+async fn a_signal_ends_it_well() {
+    for signal in ["-TERM", "-INT"] {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_toolyard-todo"));
+        program.args(["--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).kill_on_drop(true);
+        let mut running = program.spawn().unwrap();
+        let mut log = BufReader::new(running.stderr.take().unwrap()).lines();
+        while !log.next_line().await.unwrap().expect("it listens").contains("listening") {}
+        let id = running.id().unwrap().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().await.unwrap().success());
+        assert!(running.wait().await.unwrap().success(), "{signal}");
+    }
 }

@@ -9,7 +9,10 @@ use std::path::Path;
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::process::Command;
-use toolyard_testkit::model::{Answer, ScriptedModel};
+use toolyard_testkit::{
+    model::{Answer, ScriptedModel},
+    page::{blocks, expect_shown},
+};
 
 use crate::{
     chat::config,
@@ -20,12 +23,6 @@ const FIRST_TOOL: &str = include_str!("../../../../docs/guide/first-client-tool.
 const WRITE: &str = include_str!("../../../../docs/guide/write-a-plugin.md");
 const SIGN: &str = include_str!("../../../../docs/guide/sign-and-publish.md");
 
-/// The blocks of a page: language and text.
-pub(crate) fn blocks(page: &str) -> Vec<(&str, &str)> {
-    let fenced = page.split("```").skip(1).step_by(2);
-    fenced.map(|block| block.split_once('\n').expect("a language, then lines")).collect()
-}
-
 /// A folder whose configuration names the model.
 fn folder(model: &ScriptedModel) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -34,7 +31,7 @@ fn folder(model: &ScriptedModel) -> TempDir {
 }
 
 /// Runs lines as a shell does that stops at the first one that fails.
-pub(crate) async fn shell(folder: &Path, lines: &str, server: Option<&str>) -> Ran {
+async fn shell(folder: &Path, lines: &str, server: Option<&str>) -> Ran {
     let program = Path::new(env!("CARGO_BIN_EXE_toolyard"));
     let mut command = Command::new("/bin/sh");
     command.args(["-e", "-c", &format!("exec 2>&1\n{lines}")]).env_clear().current_dir(folder);
@@ -54,36 +51,37 @@ async fn started(folder: &Path, line: &str) -> (Running, String) {
     (server, said.trim_start_matches("listening on ").to_owned())
 }
 
-/// Whether the pieces of a line stand in another in order.
-pub(crate) fn fits(line: &str, shown: &str) -> bool {
-    let mut rest = line;
-    shown.split('…').map(str::trim).all(|piece| match rest.find(piece) {
-        Some(at) => {
-            rest = &rest[at + piece.len()..];
-            true
-        }
-        None => false,
-    })
+/// Which server the commands of a page are told.
+pub(crate) enum Server<'a> {
+    /// None.
+    Nowhere,
+    /// One that is there before the page begins.
+    At(&'a str),
+    /// The one that the page starts.
+    OfPage,
 }
 
-/// Runs a page.
-async fn follow(page: &str, folder: &Path) {
+/// Runs a page. Blocks in the languages of `others` are not: files, which are saved before, and what other tests run.
+pub(crate) async fn follow(page: &str, folder: &Path, server: Server<'_>, others: &[&str]) {
     let mut output = String::new();
-    let mut server = None;
+    let mut started_here = None;
     for (language, block) in blocks(page) {
         match language {
-            "console" => server = Some(started(folder, block).await),
+            "console" if matches!(server, Server::OfPage) => {
+                started_here = Some(started(folder, block).await)
+            }
             "sh" => {
-                let ran = shell(folder, block, server.as_ref().map(|(_, url)| url.as_str())).await;
+                let url = match server {
+                    Server::Nowhere => None,
+                    Server::At(url) => Some(url),
+                    Server::OfPage => started_here.as_ref().map(|(_, url)| url.as_str()),
+                };
+                let ran = shell(folder, block, url).await;
                 assert_eq!(ran.code, 0, "{block}\n{}", ran.out);
                 output = ran.out;
             }
-            "text" => {
-                let mut lines = output.lines();
-                for shown in block.lines() {
-                    assert!(lines.any(|line| fits(line, shown)), "`{shown}` is not in\n{output}");
-                }
-            }
+            "text" => expect_shown(&output, block),
+            language if others.contains(&language) => {}
             other => panic!("a block of {other} is neither run nor shown"),
         }
     }
@@ -99,7 +97,7 @@ async fn write_a_plugin() {
     let model = ScriptedModel::start().await;
     let folder = folder(&model);
     (0..3).for_each(|_| greets(&model));
-    follow(WRITE, folder.path()).await;
+    follow(WRITE, folder.path(), Server::OfPage, &[]).await;
     assert_eq!(model.seen().len(), 6, "all three chats were had");
 }
 
@@ -111,21 +109,14 @@ async fn sign_and_publish() {
         ended(toolyard(folder.path(), line)).await.good();
     }
     greets(&model);
-    follow(SIGN, folder.path()).await;
+    follow(SIGN, folder.path(), Server::OfPage, &[]).await;
     assert_eq!(model.seen().len(), 2, "what may not run is not offered");
 }
 
 #[test]
 fn what_is_not_run_here_is_run_elsewhere() {
     // The server by every test of this binary, the program by the tests of the client SDK.
-    let commands: Vec<_> =
-        blocks(FIRST_TOOL).into_iter().filter(|(language, _)| *language != "rust").collect();
+    let commands: Vec<_> = blocks(FIRST_TOOL).filter(|(language, _)| *language != "rust").collect();
     let program = "cargo run -p toolyard-client-sdk --example first_client_tool -- http://127.0.0.1:8787 ada@example.com\n";
     assert_eq!(commands, [("console", "toolyard serve\n"), ("console", program)]);
-}
-
-#[test]
-fn shown_lines_fit_as_a_whole() {
-    assert!(fits("made the key 5f (Ada)", "made the key … (Ada)") && fits("  a b c", "a … c"));
-    assert!(!fits("made the key", "made a key") && !fits("a c b", "a … b … c") && !fits("", "x"));
 }

@@ -1,43 +1,22 @@
 //! The pages of the guide for those who write apps and those who run servers: their files are saved and their commands run, in
 //! order.
 
-use std::{net::TcpListener, path::Path, process::Stdio};
+use std::{net::TcpListener, process::Stdio};
 
 use tokio::process::Command;
+use toolyard_testkit::page::blocks;
 
 use crate::{
     fixture::{Running, Yard},
-    guides::{blocks, fits, shell},
+    guides::{Server, follow},
 };
 
 const ADD_TOOLS: &str = include_str!("../../../../docs/guide/add-tools-to-your-app.md");
 const OPERATORS: &str = include_str!("../../../../docs/guide/for-operators.md");
 
-/// Runs what is to be run and compares what is to be seen. Files are saved under the names that the page gives them.
-async fn follow(page: &str, folder: &Path, server: Option<&str>) {
-    let mut output = String::new();
-    for (language, block) in blocks(page) {
-        match language {
-            "sh" => {
-                let ran = shell(folder, block, server).await;
-                assert_eq!(ran.code, 0, "{block}\n{}", ran.out);
-                output = ran.out;
-            }
-            "text" => {
-                let mut lines = output.lines();
-                for shown in block.lines() {
-                    assert!(lines.any(|line| fits(line, shown)), "`{shown}` is not in\n{output}");
-                }
-            }
-            "js" | "json" | "toml" | "console" => {}
-            other => panic!("a block of {other} is neither run nor saved"),
-        }
-    }
-}
-
 /// The first block of a language.
 fn file(page: &'static str, language: &str) -> &'static str {
-    blocks(page).into_iter().find(|(of, _)| *of == language).expect("the page has one").1
+    blocks(page).find(|(of, _)| *of == language).expect("the page has one").1
 }
 
 /// The app of the page, on a port of its own.
@@ -59,13 +38,13 @@ async fn add_tools_to_your_app() {
     yard.file("tools.json", file(ADD_TOOLS, "json"));
     let _glasses = yard.glasses(&[]).await;
     let page = ADD_TOOLS.replace(":9000", &format!(":{port}"));
-    follow(&page, yard.folder.path(), Some(&yard.url)).await;
+    follow(&page, yard.folder.path(), Server::At(&yard.url), &["js", "json", "console"]).await;
 }
 
 #[tokio::test]
 async fn for_operators() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("toolyard.toml"), file(OPERATORS, "toml")).unwrap();
-    follow(OPERATORS, folder.path(), None).await;
+    follow(OPERATORS, folder.path(), Server::Nowhere, &["toml", "console"]).await;
     assert!(folder.path().join("data/root.key").exists(), "tokens were made");
 }
