@@ -1,9 +1,10 @@
 //! llama.cpp's server as a [`Scorer`].
 //!
 //! It does not tell how likely the words of a prompt are, only those that it writes. So a continuation is scored by having
-//! it written: its tokens as a grammar, and the probabilities are those before the grammar.
+//! it written: its tokens as a grammar, and the probabilities are those before the grammar. What several of them have in
+//! common at their beginning, as the names of one app's tools do, is written once.
 
-use std::fmt;
+use std::{fmt, iter::once};
 
 use async_trait::async_trait;
 use reqwest::Client;
@@ -95,14 +96,17 @@ impl LlamaServer {
         })
     }
 
-    async fn score_one(&self, prompt: &str, continuation: &str) -> Result<f64, ModelError> {
+    async fn tokens(&self, continuation: &str) -> Result<Vec<u32>, ModelError> {
         let asked = json!({ "content": continuation, "add_special": false, "parse_special": false });
         let Tokens { mut tokens } = self.post("tokenize", &asked).await?;
         tokens.truncate(MAX_CONTINUATION);
-        if tokens.is_empty() {
-            return Ok(0.0);
-        }
+        Ok(tokens)
+    }
+
+    /// How likely these tokens are after the prompt and those before them.
+    async fn score_tokens(&self, prompt: &str, before: &[u32], tokens: &[u32]) -> Result<f64, ModelError> {
         let rule: Vec<_> = tokens.iter().map(|token| format!("<[{token}]>")).collect();
+        let prompt: Vec<Value> = once(json!(prompt)).chain(before.iter().map(|token| json!(token))).collect();
         let body = json!({
             "prompt": prompt,
             "n_predict": tokens.len(),
@@ -120,13 +124,48 @@ impl LlamaServer {
     }
 }
 
+/// Tokens that some texts have in common: those from `from` to `to`, after ones that they have in common, too.
+#[derive(Debug, PartialEq, Eq)]
+struct Piece {
+    of: Vec<usize>,
+    from: usize,
+    to: usize,
+}
+
+/// Cuts texts into pieces that have to be scored once. What lies behind a piece follows it, while the model still has it.
+fn pieces(texts: &[Vec<u32>]) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut open = vec![((0..texts.len()).collect::<Vec<_>>(), 0)];
+    while let Some((members, from)) = open.pop() {
+        let mut left: Vec<usize> = members.into_iter().filter(|one| texts[*one].len() > from).collect();
+        let Some(first) = left.first().copied() else { continue };
+        let of: Vec<usize> = left.extract_if(.., |one| texts[*one][from] == texts[first][from]).collect();
+        let alike = |to: &usize| of.iter().all(|one| texts[*one].get(*to) == texts[first].get(*to));
+        let to = (from + 1..texts[first].len()).find(|to| !alike(to)).unwrap_or(texts[first].len());
+        open.push((left, from));
+        open.push((of.clone(), to));
+        pieces.push(Piece { of, from, to });
+    }
+    pieces
+}
+
 #[async_trait]
 impl Scorer for LlamaServer {
     async fn score(&self, prompt: &str, continuations: &[String]) -> Result<Vec<f64>, ModelError> {
-        let mut scores = Vec::with_capacity(continuations.len());
-        // One after the other: the prompt stays read, and side by side they would only wait for each other.
+        let mut tokens = Vec::with_capacity(continuations.len());
         for continuation in continuations {
-            scores.push(self.score_one(prompt, continuation).await?);
+            tokens.push(self.tokens(continuation).await?);
+        }
+        let mut scores = vec![0.0; tokens.len()];
+        // One after the other: the prompt stays read, and side by side they would only wait for each other.
+        for piece in pieces(&tokens) {
+            let Some(all) = piece.of.first().and_then(|one| tokens.get(*one)) else { continue };
+            let score = self.score_tokens(prompt, &all[..piece.from], &all[piece.from..piece.to]).await?;
+            scores
+                .iter_mut()
+                .enumerate()
+                .filter(|(at, _)| piece.of.contains(at))
+                .for_each(|(_, sum)| *sum += score);
         }
         Ok(scores)
     }
@@ -153,5 +192,40 @@ impl Scorer for LlamaServer {
             whole: written.stop_type != "limit",
             usage: Usage { input: written.tokens_evaluated, output: written.tokens_predicted },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_texts_have_in_common_is_one_piece() {
+        let texts = [vec![1, 2, 3, 4], vec![7], vec![1, 2, 3, 5, 6], vec![], vec![1, 2, 9], vec![7]];
+        let piece = |of: &[usize], from, to| Piece { of: of.to_vec(), from, to };
+        let expected = [
+            piece(&[0, 2, 4], 0, 2),
+            piece(&[0, 2], 2, 3),
+            piece(&[0], 3, 4),
+            piece(&[2], 3, 5),
+            piece(&[4], 2, 3),
+            piece(&[1, 5], 0, 1),
+        ];
+        assert_eq!(pieces(&texts), expected);
+        assert_eq!(pieces(&[]), []);
+        assert_eq!(pieces(&[vec![], vec![]]), []);
+    }
+
+    #[test]
+    fn each_token_is_in_one_piece_of_each_text() {
+        let texts: Vec<Vec<u32>> =
+            (0..40u32).map(|n| (0..n % 7).map(|place| (n * 31 + place * place) % 3).collect()).collect();
+        for (at, text) in texts.iter().enumerate() {
+            let mut counted = vec![0; text.len()];
+            for piece in pieces(&texts).iter().filter(|piece| piece.of.contains(&at)) {
+                counted[piece.from..piece.to].iter_mut().for_each(|count| *count += 1);
+            }
+            assert!(counted.iter().all(|count| *count == 1), "{at}: {counted:?}");
+        }
     }
 }

@@ -59,4 +59,12 @@ pub(crate) async fn a_likely_continuation_scores_higher(scorer: &dyn Scorer) {
     let scores = scorer.score("Here are", &long).await.unwrap();
     assert!((scores[0] - scores[1]).abs() < 1e-3 && scores[0] < 0.0, "{scores:?}");
     assert_eq!(scores[2], 0.0);
+    // Beside others that begin alike, each scores as it does alone.
+    let names =
+        ["todo_list_add\"", "todo_list_add_all\"", "todo_list_remove\"", "reply\""].map(str::to_owned);
+    let together = scorer.score("The tool is called \"", &names).await.unwrap();
+    for (name, together) in names.into_iter().zip(together) {
+        let alone = scorer.score("The tool is called \"", std::slice::from_ref(&name)).await.unwrap()[0];
+        assert!((alone - together).abs() < 0.05, "{name}: {alone} {together}");
+    }
 }

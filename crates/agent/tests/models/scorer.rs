@@ -28,10 +28,10 @@ async fn a_continuation_is_scored_by_its_tokens_as_a_grammar() {
     assert_eq!(scores, [-101.5, -101.5], "a token that cannot come counts as -100");
     let looked = scripted.looked();
     let paths: Vec<_> = looked.iter().map(|seen| seen.path.as_str()).collect();
-    assert_eq!(paths, ["/tokenize", "/completion", "/tokenize", "/completion"]);
+    assert_eq!(paths, ["/tokenize", "/tokenize", "/completion"], "what is the same is asked once");
     assert!(looked.iter().all(|seen| seen.headers["authorization"] == "Bearer the-key"));
-    assert_eq!(looked[1].body["grammar"], "root ::= <[5]> <[17]>");
-    assert_eq!((&looked[1].body["prompt"], &looked[1].body["n_predict"]), (&json!("Once"), &json!(2)));
+    assert_eq!(looked[2].body["grammar"], "root ::= <[5]> <[17]>");
+    assert_eq!((&looked[2].body["prompt"], &looked[2].body["n_predict"]), (&json!(["Once"]), &json!(2)));
 }
 
 #[tokio::test]
