@@ -117,7 +117,8 @@ wait_for "The server" data/server.log curl -fsS "$url/readyz"
 # Registered once; the key and the secret are shown only then, so they are kept beside the database.
 if [ ! -s "$keys" ] || ! $bin/toolyard apps show $package >/dev/null 2>&1; then
   $bin/toolyard apps rm $package --yes >/dev/null 2>&1 || true
-  added=$($bin/toolyard --json apps add --package $package --name "To-do list" --url http://$todo --kind session --type standard)
+  added=$($bin/toolyard --json apps add --package $package --name "To-do list" --url http://$todo --kind session --type standard \
+    --description "Keeps what you have to do" --icon "data:image/svg+xml;base64,$(base64 -w0 apps/todo/icon.svg)")
   field() { printf '%s' "$added" | tr -d '\n' | sed -n "s/.*\"$1\": *\"\([0-9a-f]*\)\".*/\1/p"; }
   (umask 077 && printf 'TODO_API_KEY=%s\nTODO_SIGNING_SECRET=%s\n' "$(field apiKey)" "$(field signingSecret)" >"$keys")
 fi

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import { accessible, calm, launch, open } from './browser.mjs';
+import { smallApp } from './kit.mjs';
 import { stage } from './stage.mjs';
 
 const TODO = 'com.example.todo';
@@ -120,6 +121,20 @@ describe('activity', () => {
     await page.getByText('As a table').first().click();
     await page.getByRole('columnheader', { name: `${TODO}:get_todos` }).waitFor();
     await accessible(page);
+    // Errors: a line for each tool in the colour that it has above, and one for all of them.
+    const drawing = (name) => page.locator('figure').filter({ has: page.getByRole('img', { name }) });
+    const [calls, errors] = [drawing('Calls over time'), drawing('Share of calls that failed')];
+    const legend = (figure) => figure.locator('.legend li').evaluateAll((list) => list.map((one) => `${one.textContent} ${one.firstElementChild.className}`));
+    const named = await legend(calls);
+    assert.ok(named.length > 1);
+    assert.deepEqual(await legend(errors), [...named, 'all together swatch total']);
+    assert.equal(await errors.locator('svg .line').count(), named.length + 1);
+    await errors.getByText('As a table').click();
+    const heads = await errors.getByRole('columnheader').allInnerTexts();
+    assert.equal(heads.at(-1), 'all together');
+    assert.equal(heads.length, named.length + 2);
+    await errors.getByRole('cell', { name: '100 %' }).first().waitFor();
+    await accessible(page);
     calm(page);
     await page.context().close();
   });
@@ -160,6 +175,75 @@ describe('activity', () => {
     const page = await open(browser, base, '/activity/01a1e3d8d6719b86e65664e4309618c2');
     await page.getByRole('heading', { name: 'No such call' }).waitFor();
     await accessible(page);
+    calm(page, /404/);
+    await page.context().close();
+  });
+});
+
+describe('activity of a developer\'s apps', () => {
+  const DEVELOPER = 'dora@example.com';
+  let it;
+  let browser;
+  let base;
+  let token;
+  let app;
+  before(async () => {
+    [it, browser, app] = await Promise.all([stage({ port: process.env.STAGE_PORT, auth: 'token', settings: ['net.allow_loopback=true'] }), launch(), smallApp()]);
+    base = process.env.CONSOLE_URL ?? it.url;
+    ({ token } = await it.api('POST', '/api/tokens', { name: 'dora', user: DEVELOPER, role: 'developer' }));
+    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+    const tools = [{ name: 'echo', description: 'Says it again.', inputSchema: { type: 'object', properties: {} } }];
+    const made = await fetch(`${it.url}/api/apps`, { method: 'POST', headers, body: JSON.stringify({ packageName: 'com.dora.echo', name: 'Echo', publicUrl: app.url, kind: 'tools-only', tools }) });
+    assert.equal(made.status, 201, await made.text());
+    await it.api('PUT', '/api/installs/com.dora.echo');
+  });
+  after(async () => {
+    await browser?.close();
+    await it?.close();
+    app?.close();
+  });
+  /** Of ada, who is not the developer. */
+  const call = (name) => it.api('POST', '/api/tools/execute', { name, arguments: {} }).catch(() => undefined);
+  const rows = (page) => page.getByRole('region', { name: 'Calls' }).getByRole('row');
+
+  test('the switch holds for the list, what comes live, and the details; nobody is named', async () => {
+    await call('com.dora.echo:echo');
+    await call(`${TODO}:get_todos`);
+    const page = await open(browser, base, '/activity', { token });
+    await page.getByRole('heading', { name: 'No calls' }).waitFor();
+    await page.getByLabel('Whose').selectOption('apps');
+    await page.getByText('Every call of your apps, whoever made it.', { exact: false }).waitFor();
+    await rows(page).filter({ hasText: 'echo' }).waitFor();
+    assert.equal(await rows(page).count(), 2, 'the head and one call');
+    await page.getByText('live', { exact: true }).waitFor();
+    await call(`${TODO}:get_todos`);
+    await call('com.dora.echo:echo');
+    await page.getByText('1 new').waitFor();
+    assert.equal(await rows(page).count(), 3);
+    await accessible(page);
+    assert.ok(!(await page.locator('main').innerText()).includes('ada@example.com'));
+
+    await page.getByRole('link', { name: 'echo' }).first().click();
+    await page.getByRole('heading', { name: 'echo' }).waitFor();
+    await page.getByText('not shown to developers').waitFor();
+    assert.ok(!(await page.locator('main').innerText()).includes('ada@example.com'));
+    await accessible(page);
+    await page.reload();
+    await page.getByText('not shown to developers').waitFor();
+    await page.getByRole('link', { name: 'All calls' }).click();
+    await rows(page).filter({ hasText: 'echo' }).first().waitFor();
+    await page.getByLabel('Whose').selectOption('mine');
+    await page.getByRole('heading', { name: 'No calls' }).waitFor();
+    calm(page);
+    await page.context().close();
+  });
+
+  test('without the switch the details of such a call are not there', async () => {
+    await call('com.dora.echo:echo');
+    let calls = [];
+    while (calls.length === 0) ({ calls } = await it.api('GET', '/api/calls?app=com.dora.echo'));
+    const page = await open(browser, base, `/activity/${calls[0].id}`, { token });
+    await page.getByRole('heading', { name: 'No such call' }).waitFor();
     calm(page, /404/);
     await page.context().close();
   });

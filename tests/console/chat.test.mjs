@@ -122,7 +122,7 @@ test('an answer goes on while the user looks at another page, and the model can 
 
 test('on other pages and in dialogs nothing is told to the model, and it takes nobody away from there', async () => {
   const page = await open(browser, url, '/plugins');
-  await page.getByRole('switch', { name: 'Selected text is on' }).click({ force: true });
+  await page.getByRole('switch', { name: 'Selected text is on' }).check();
   const pages = page.getByRole('navigation', { name: 'Pages' });
   await pages.getByRole('link', { name: 'Chat' }).click();
   await ask(page, 'call get_selection');

@@ -95,7 +95,7 @@ test('a signed plugin is installed from a file, runs in a chat beside a tool of 
   await page.getByText(/Done:.*42/).last().waitFor();
 
   await toPage(page, 'Plugins');
-  await card.getByRole('switch', { name: 'Sums is on' }).click({ force: true });
+  await card.getByRole('switch', { name: 'Sums is on' }).click();
   await page.reload();
   assert.equal(await card.getByRole('switch').isChecked(), false);
   await toPage(page, 'Chat');
@@ -239,7 +239,7 @@ test('the catalogue offers what curators signed, for the browser and for the ser
   const card = page.getByRole('article', { name: 'Remote' });
   await card.getByText('Signed').waitFor();
   await accessible(page);
-  await card.getByRole('switch').click({ force: true });
+  await card.getByRole('switch').click();
   await page.waitForFunction(() => !document.querySelector('[role=switch]').checked);
   assert.equal((await it.api('GET', '/api/plugins/installed')).plugins[0].enabled, false);
   await card.getByRole('button', { name: 'Uninstall' }).click();

@@ -40,12 +40,57 @@ describe('settings', () => {
     assert.ok(!(await page.content()).includes(token));
     await accessible(page);
 
+    // What was made with it goes too, and the dialog says so.
+    const child = await fetch(`${it.url}/api/tokens`, { method: 'POST', headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ name: 'made with laptop' }) });
+    const { token: second } = await child.json();
+    assert.equal(await status(second), 200);
     await row.getByRole('button', { name: 'Revoke laptop' }).click();
+    await page.getByRole('dialog').getByText(/Tokens that were made with it are revoked too/).waitFor();
+    await accessible(page);
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await row.waitFor({ state: 'detached' });
-    assert.equal(await status(token), 401);
+    assert.deepEqual([await status(token), await status(second)], [401, 401]);
     await page.getByLabel('Show ended and revoked ones too').check();
-    await row.getByText('revoked').waitFor();
+    await row.filter({ hasText: 'made with laptop' }).getByText('revoked').waitFor();
+    assert.equal(await row.getByText('revoked', { exact: true }).count(), 2);
+    calm(page);
+    await page.context().close();
+  });
+
+  test('tokens come page by page, and all of them can be reached', async () => {
+    const made = 130;
+    for (let count = 0; count < made; count += 1) await it.api('POST', '/api/tokens', { name: `number ${count}`, user: `user${count % 20}@example.com` });
+    const page = await settings('tokens');
+    const rows = page.getByRole('list', { name: 'Tokens' }).getByRole('listitem').filter({ hasText: /number \d/ });
+    const more = page.getByRole('button', { name: 'Show more' });
+    await more.waitFor();
+    assert.equal(await rows.count(), 100);
+    await accessible(page);
+    await more.click();
+    await more.waitFor({ state: 'detached' });
+    assert.equal(await rows.count(), made);
+    // Both pages are asked again after a revocation.
+    await rows.filter({ has: page.getByRole('heading', { name: 'number 0', exact: true }) }).getByRole('button').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('heading', { name: 'number 0', exact: true }).waitFor({ state: 'detached' });
+    assert.equal(await rows.count(), made - 1);
+    calm(page);
+    await page.context().close();
+  });
+
+  test('where the newest ones are all over, it is said, and there are more', async () => {
+    const page = await settings('tokens');
+    await page.route('**/api/tokens?*', async (route) => {
+      const response = await route.fetch();
+      const list = await response.json();
+      const over = { revokedAt: '2026-01-01T00:00:00.000Z' };
+      await route.fulfill({ response, json: { ...list, tokens: list.tokens.map((one) => ({ ...one, ...over })) } });
+    });
+    await page.reload();
+    await page.getByText('The newest 100 tokens have ended or are revoked.').waitFor();
+    assert.equal(await page.getByRole('heading', { name: 'No tokens' }).count(), 0);
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await page.getByRole('heading', { name: 'No tokens' }).waitFor();
     calm(page);
     await page.context().close();
   });

@@ -150,14 +150,15 @@ describe('with tokens', () => {
     await page.context().close();
   });
 
-  test('a token that is revoked meanwhile leads to the sign-in, which says why', async () => {
+  test('a token that was revoked before the page was opened leads to the sign-in, which says why', async () => {
     const { token, info } = await tokenOf(USER);
     const page = await visit('/library', { user: null });
     await enter(page, token);
     await page.getByRole('heading', { name: 'Library', level: 1 }).waitFor();
     await it.api('DELETE', `/api/tokens/${info.id}`);
-    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.goto(page.url().replace('/library', '/settings'));
     await page.getByText('Your token ended or was revoked. Sign in again.').waitFor();
+    assert.equal(await page.getByRole('dialog').count(), 0);
     await accessible(page);
     const { token: next } = await tokenOf(USER);
     await enter(page, next);

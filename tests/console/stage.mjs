@@ -85,6 +85,7 @@ async function build({ port, auth = 'dev', settings = [], config = '', assistant
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     return text === '' ? undefined : JSON.parse(text);
   };
+  const picture = async (app) => `data:image/svg+xml;base64,${await readFile(new URL(`../../apps/${app}/icon.svg`, import.meta.url), 'base64')}`;
   const appUrl = async () => `127.0.0.1:${await freePort()}`;
   const bring = async (name, program, details, prefix) => {
     const listen = await appUrl();
@@ -93,12 +94,12 @@ async function build({ port, auth = 'dev', settings = [], config = '', assistant
     return { listen, env, log: (args) => start(program, ['--listen', listen, '--server', url, '--package', details.packageName, '--register', ...args], env) };
   };
 
-  const todo = await bring('todo', 'toolyard-todo', { packageName: TODO, name: 'To-do list', description: 'Keeps what you have to do.', appType: 'standard' }, 'TODO');
+  const todo = await bring('todo', 'toolyard-todo', { packageName: TODO, name: 'To-do list', description: 'Keeps what you have to do.', appType: 'standard', iconUrl: await picture('todo') }, 'TODO');
   const todoLog = todo.log([]);
   await until('The to-do app', todoLog, async () => (await api('GET', `/api/apps/${TODO}`)).toolCount > 0);
   await api('PUT', `/api/installs/${TODO}`);
   if (assistant) {
-    const details = { packageName: ASSISTANT, name: 'Assistant', description: 'Answers when you speak.', appType: 'background', permissions: [{ type: 'MICROPHONE' }] };
+    const details = { packageName: ASSISTANT, name: 'Assistant', description: 'Answers when you speak.', appType: 'background', iconUrl: await picture('assistant'), permissions: [{ type: 'MICROPHONE' }] };
     const one = await bring('assistant', 'toolyard-assistant', details, 'ASSISTANT');
     const settingsFile = join(dir, 'assistant.toml');
     await writeFile(settingsFile, `model = "scripted/brain"\ndata = "${dir}/assistant.db"\n[models.scripted]\nurl = "${model.url}"\n`);

@@ -39,7 +39,7 @@ test('a tool that is turned off is gone for assistants, and comes back', async (
   await accessible(page);
   const toggle = group.getByRole('switch', { name: 'Delete a todo on' });
   assert.ok(await toggle.isChecked());
-  await toggle.uncheck({ force: true });
+  await toggle.uncheck();
   await page.getByText('Delete a todo is off.').waitFor();
   assert.ok(!(await names()).includes(`${TODO}:delete_todo`));
   await page.reload();
@@ -47,7 +47,7 @@ test('a tool that is turned off is gone for assistants, and comes back', async (
   await group.getByText('Delete a to-do item for good').waitFor();
   await page.getByLabel('Which tools to show').selectOption('off');
   await group.getByText('Add a todo', { exact: true }).waitFor({ state: 'detached' });
-  await toggle.check({ force: true });
+  await toggle.check();
   await page.getByText('Delete a todo is on.').waitFor();
   assert.ok((await names()).includes(`${TODO}:delete_todo`));
   calm(page);

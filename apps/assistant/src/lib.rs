@@ -184,6 +184,13 @@ impl Assistant {
     }
 }
 
+/// The picture of the app, as an address that holds all of it.
+fn icon() -> String {
+    let svg = include_str!("../icon.svg").trim_end();
+    let escaped = svg.replace('"', "'").replace('#', "%23").replace('<', "%3C").replace('>', "%3E");
+    format!("data:image/svg+xml,{escaped}")
+}
+
 /// The body of `POST /api/apps` that registers the assistant.
 pub fn registration(config: &Config, public_url: &str) -> Value {
     json!({
@@ -191,6 +198,7 @@ pub fn registration(config: &Config, public_url: &str) -> Value {
         "name": "Assistant",
         "description": "Answers when it is spoken to, and uses the tools of your other apps",
         "publicUrl": public_url,
+        "iconUrl": icon(),
         "kind": "session",
         "appType": "background",
         "permissions": [{ "type": "MICROPHONE", "description": "To hear what you ask" }],

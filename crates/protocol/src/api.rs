@@ -106,6 +106,9 @@ pub struct TokenInfo {
     pub expires_at: String,
     /// By whom it was made.
     pub created_by: String,
+    /// With which token, where that one is listed: it is revoked with that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_with: Option<TokenId>,
     /// When it was revoked, ISO 8601.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<String>,
@@ -116,6 +119,9 @@ pub struct TokenInfo {
 pub struct TokenList {
     /// The newest first.
     pub tokens: Vec<TokenInfo>,
+    /// The `before` of the next page; missing on the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 /// An app as the API shows it. Never a key, never a secret.
@@ -340,8 +346,9 @@ pub struct SessionSummary {
 pub struct CallSummary {
     /// Its id.
     pub id: CallId,
-    /// For whom.
-    pub user_id: UserId,
+    /// For whom; developers are not told of the calls of their apps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<UserId>,
     /// Canonical name, or what the caller wrote where that is no tool.
     pub tool: String,
     /// Where the tool ran: `app`.

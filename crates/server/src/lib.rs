@@ -23,6 +23,7 @@ pub mod embedded;
 mod error;
 mod extract;
 mod hosts;
+mod icons;
 mod lifecycle;
 mod listen;
 mod mcp;

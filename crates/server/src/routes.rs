@@ -145,6 +145,7 @@ pub fn table() -> Vec<Route> {
     routes.extend(rest::tool_sets::routes());
     routes.extend(rest::tool_check::routes());
     routes.extend(rest::keys::routes());
+    routes.extend(rest::icons::routes());
     routes.extend(rest::installs::routes());
     routes.extend(rest::settings::routes());
     routes.extend(rest::session::routes());

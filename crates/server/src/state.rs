@@ -23,6 +23,7 @@ use crate::{
     chat::Replays,
     config::{AuthMode, Config},
     console::ConsoleFiles,
+    icons::Icons,
     lifecycle::Lifecycle,
     mcp::McpDoor,
     models::ModelBook,
@@ -105,6 +106,8 @@ pub struct Shared {
     pub(crate) tickets: Tickets,
     /// The web console.
     pub console: ConsoleFiles,
+    /// Pictures of apps.
+    pub(crate) icons: Icons,
     /// Who answers in chats.
     pub models: Arc<ModelBook>,
     /// Results that are too long for a model.

@@ -34,6 +34,8 @@ suite!(
     the_catalogue_of_plugins_keeps_versions,
     the_newest_timings_are_read,
     tokens_are_listed_and_called_back,
+    tokens_are_listed_page_by_page,
+    a_token_is_called_back_with_those_that_it_made,
     upstreams_are_packages_and_keep_their_last_offer,
     usage_is_counted,
     users_and_what_they_can_install_are_found,
@@ -101,7 +103,7 @@ async fn the_ledger_does_not_get_in_the_way_of_other_writes() {
 
 #[tokio::test]
 async fn a_token_is_listed_in_a_store_that_another_process_has_open() {
-    use toolyard_core::ports::{IssuedToken, IssuedTokens as _, TokenRoom};
+    use toolyard_core::ports::{IssuedToken, IssuedTokens as _, TokenAdded, TokenRoom, TokenScope};
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.db");
     let token = IssuedToken {
@@ -112,16 +114,18 @@ async fn a_token_is_listed_in_a_store_that_another_process_has_open() {
         created_at: jiff::Timestamp::from_second(1).unwrap(),
         expires_at: jiff::Timestamp::from_second(2).unwrap(),
         created_by: "toolyard token".to_owned(),
+        made_with: None,
         revoked_at: None,
     };
+    let all = TokenScope { subject: None, role: toolyard_protocol::api::Role::Operator };
     let room = TokenRoom { of_subject: 1, of_all: 1 };
-    assert!(!toolyard_store::list_token(&path, &token, room).await.unwrap());
+    assert_eq!(toolyard_store::list_token(&path, &token, room).await.unwrap(), None);
     assert!(!path.exists(), "no store is made");
     std::fs::write(&path, "").unwrap();
     assert!(toolyard_store::list_token(&path, &token, room).await.is_err(), "and no tables");
     let store = SqliteStore::open(StoreSettings::at(&path), &TaskTracker::new()).await.unwrap();
-    assert!(toolyard_store::list_token(&path, &token, room).await.unwrap());
-    assert_eq!(store.issued(None).await.unwrap(), std::slice::from_ref(&token));
-    assert!(!toolyard_store::list_token(&path, &token, room).await.unwrap(), "no room");
+    assert_eq!(toolyard_store::list_token(&path, &token, room).await.unwrap(), Some(TokenAdded::Listed));
+    assert_eq!(store.issued(all, None, 9).await.unwrap(), std::slice::from_ref(&token));
+    assert_eq!(toolyard_store::list_token(&path, &token, room).await.unwrap(), Some(TokenAdded::NoRoom));
     store.close().await;
 }

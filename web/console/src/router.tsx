@@ -40,7 +40,12 @@ const chat = createRoute({
 const plugins = createRoute({ getParentRoute: () => root, path: '/plugins', component: lazyRouteComponent(() => import('./pages/plugins/page'), 'PluginsPage') });
 const glasses = createRoute({ getParentRoute: () => root, path: '/glasses', component: lazyRouteComponent(() => import('./pages/glasses/page'), 'GlassesPage') });
 const activity = createRoute({ getParentRoute: () => root, path: '/activity', component: lazyRouteComponent(() => import('./pages/activity/page'), 'ActivityPage') });
-const call = createRoute({ getParentRoute: () => root, path: '/activity/$id', component: lazyRouteComponent(() => import('./pages/activity/call'), 'CallPage') });
+const call = createRoute({
+  getParentRoute: () => root,
+  path: '/activity/$id',
+  validateSearch: (search: Record<string, unknown>): { of?: 'apps' } => (search.of === 'apps' ? { of: 'apps' } : {}),
+  component: lazyRouteComponent(() => import('./pages/activity/call'), 'CallPage'),
+});
 const settings = createRoute({
   getParentRoute: () => root,
   path: '/settings',

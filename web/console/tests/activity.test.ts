@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventReader, MAX_EVENT } from '../src/api/sse';
-import { allowed, fits, keptFilters, listQuery, NONE, sinceOf, usageQuery } from '../src/pages/activity/filters';
-import { bucketLabels, errorRates, seriesName } from '../src/pages/activity/shape';
+import { allowed, fits, keptFilters, listQuery, NONE, sinceOf, usageQuery, whoseQuery } from '../src/pages/activity/filters';
+import { bucketLabels, callSeries, errorRates, errorSeries, seriesName } from '../src/pages/activity/shape';
 import { callerWords, outcomeWords, splitTool } from '../src/pages/activity/words';
 
 test('events are read however the pieces fall', () => {
@@ -24,6 +24,8 @@ test('filters become the questions of the server', () => {
   assert.equal(sinceOf({ ...NONE, hours: '1' }, NOW), '2026-01-02T02:04:00.000Z');
   const filters = { ...NONE, app: ' com.a ', tool: 'com.a:t', outcome: 'OK', user: 'bob' };
   assert.deepEqual(listQuery(filters, NOW), { app: 'com.a', tool: 'com.a:t', outcome: 'OK', user: 'bob', since: '2026-01-01T03:04:00.000Z' });
+  assert.deepEqual(listQuery({ ...filters, scope: 'apps' }, NOW), { app: 'com.a', tool: 'com.a:t', outcome: 'OK', since: '2026-01-01T03:04:00.000Z', of: 'apps' });
+  assert.deepEqual([whoseQuery(filters), whoseQuery({ ...filters, scope: 'apps' })], [{ user: 'bob' }, { of: 'apps' }]);
   assert.deepEqual(usageQuery({ ...filters, scope: 'apps' }, NOW), { app: 'com.a', tool: 'com.a:t', since: '2026-01-01T03:04:00.000Z', of: 'apps' });
 });
 
@@ -42,6 +44,8 @@ test('a call that just ended is listed only if it fits', () => {
   assert.ok(fits(call, NONE));
   assert.ok(fits(call, { ...NONE, app: 'com.a', tool: 'com.a:t', outcome: 'OK', user: 'ada' }));
   for (const other of [{ app: 'com' }, { tool: 'com.a:u' }, { outcome: 'TIMEOUT' }, { user: 'bob' }]) assert.ok(!fits(call, { ...NONE, ...other }));
+  // Of one's apps nobody is told for whom, so that the filter by user says nothing there.
+  assert.ok(fits({ tool: 'com.a:t', outcome: 'OK', startedAt: '' }, { ...NONE, scope: 'apps', user: 'bob' }));
 });
 
 test('numbers get the shape of plots', () => {
@@ -52,6 +56,18 @@ test('numbers get the shape of plots', () => {
   assert.match(labels[0] ?? '', /Jan/);
   assert.match(bucketLabels('2026-01-02T00:00:00.000Z', 1_800, 48, 'en-GB')[0] ?? '', /^\d\d:\d\d$/);
   assert.equal(seriesName('*'), 'all others');
+});
+
+test('a series has the same look in all plots, and errors have a total where there are more', () => {
+  const a = { key: 'com.a', calls: [4, 0], errors: [1, 0] };
+  const b = { key: 'com.b', calls: [4, 2], errors: [3, 0] };
+  const rest = { key: '*', calls: [2, 0], errors: [0, 0] };
+  const looks = (series: { name: string; hue?: number }[]) => series.map(({ name, hue }) => [name, hue]);
+  assert.deepEqual(looks(callSeries([a, b, rest])), [['com.a', 0], ['com.b', 1], ['all others', 7]]);
+  assert.deepEqual(looks(errorSeries([a, b, rest])).slice(0, 3), looks(callSeries([a, b, rest])));
+  assert.deepEqual(errorSeries([a, b, rest]).map(({ values }) => values), [[25, 0], [75, 0], [0, 0], [40, 0]]);
+  assert.deepEqual(errorSeries([a, b]).at(-1), { name: 'all together', values: [50, 0], isTotal: true });
+  assert.deepEqual(errorSeries([a]), [{ name: 'com.a', hue: 0, values: [25, 0] }]);
 });
 
 test('codes and names in words', () => {

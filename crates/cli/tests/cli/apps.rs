@@ -32,6 +32,8 @@ async fn an_app_from_its_registration_to_its_end() {
             "CAMERA",
             "--requires",
             "DISPLAY",
+            "--icon",
+            "data:image/gif;base64,R0lGODlh",
             "--legacy",
             "--tools",
             tools.to_str().unwrap(),
@@ -47,6 +49,7 @@ async fn an_app_from_its_registration_to_its_end() {
     assert_eq!(shown, added["app"]);
     let expected = json!({
         "packageName": "com.example.echo", "name": "Echo", "description": "", "publicUrl": app.url, "kind": "tools-only",
+        "iconUrl": "data:image/gif;base64,R0lGODlh",
         "appType": "standard", "permissions": [{ "type": "MICROPHONE" }, { "type": "CAMERA" }],
         "hardwareRequirements": [{ "type": "DISPLAY", "level": "REQUIRED" }], "settings": [], "legacy": true,
         "owner": "dev", "toolsVersion": 1, "toolCount": 5, "createdAt": shown["createdAt"], "updatedAt": shown["updatedAt"],
@@ -205,7 +208,7 @@ async fn tokens_are_listed_and_revoked() {
     let unknown = yard.run(&["token", "revoke", &"0".repeat(32), "--token", &operator]).await.bad();
     assert!(unknown.contains("no token"), "{unknown}");
     let revoked = yard.run(&["token", "revoke", id, "--token", &operator]).await.good();
-    assert_eq!(revoked.trim(), format!("revoked {id}"));
+    assert_eq!(revoked.trim(), format!("revoked {id} and all that were made with it"));
     let refused = yard.run(&["tools", "ls", "--token", token]).await.bad();
     assert!(refused.contains("revoked"), "{refused}");
     assert!(yard.run(&["token", "ls", "--token", &operator]).await.good().contains("revoked 2"));

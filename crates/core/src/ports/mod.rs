@@ -28,7 +28,7 @@ pub use source::{
     CallerAbilities, Notice, NoticeSink, Passed, PassedMethod, PassedReply, Question, SourceKind, ToolSearch,
     ToolSource,
 };
-pub use tokens::{IssuedToken, IssuedTokens, TokenRoom};
+pub use tokens::{IssuedToken, IssuedTokens, TokenAdded, TokenPlace, TokenRoom, TokenScope};
 pub use upstreams::{NewUpstream, Offer, Offers, StoredOffer, UpstreamRecord, UpstreamTokens, Upstreams};
 pub use usage::{
     Buckets, MAX_SERIES, Series, SeriesBy, Timeline, TimelineBuilder, Timing, UsageFilter, UsageLog,

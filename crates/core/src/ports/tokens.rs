@@ -23,8 +23,39 @@ pub struct IssuedToken {
     pub expires_at: Timestamp,
     /// By whom it was made.
     pub created_by: String,
+    /// With which token, where that one is listed.
+    pub made_with: Option<TokenId>,
     /// When it was called back.
     pub revoked_at: Option<Timestamp>,
+}
+
+/// Which tokens somebody may see and call back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TokenScope<'a> {
+    /// Only those of this person.
+    pub subject: Option<&'a str>,
+    /// Only those that allow this much or less.
+    pub role: Role,
+}
+
+/// A place in the list of tokens, the newest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenPlace {
+    /// When the token was made.
+    pub created_at: Timestamp,
+    /// Which of those that were made then.
+    pub id: TokenId,
+}
+
+/// What became of a token that was to be added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenAdded {
+    /// It is listed.
+    Listed,
+    /// There is no room.
+    NoRoom,
+    /// The token with which it was made is called back.
+    Revoked,
 }
 
 /// How many tokens that have not ended there may be; those that were called back count until their end.
@@ -39,18 +70,23 @@ pub struct TokenRoom {
 /// Tokens that were made.
 #[async_trait]
 pub trait IssuedTokens: Send + Sync {
-    /// Those of a person, or of everybody, the newest first.
-    async fn issued(&self, subject: Option<&str>) -> Result<Vec<IssuedToken>, StoreError>;
-    /// Adds one. False where there is no room.
-    async fn add_token(&self, token: &IssuedToken, room: TokenRoom) -> Result<bool, StoreError>;
-    /// Calls one back, of that person's or of anybody's, and gives it as it is then; again changes nothing. None where there is
-    /// none.
+    /// At most so many of these, the newest first, from behind that place on.
+    async fn issued(
+        &self,
+        scope: TokenScope<'_>,
+        after: Option<&TokenPlace>,
+        limit: u32,
+    ) -> Result<Vec<IssuedToken>, StoreError>;
+    /// Adds one, if there is room.
+    async fn add_token(&self, token: &IssuedToken, room: TokenRoom) -> Result<TokenAdded, StoreError>;
+    /// Calls one of these back, with all that were made with it and with those, and gives them as they are then; again changes
+    /// nothing. None where there is none.
     async fn revoke_token(
         &self,
         id: &TokenId,
-        subject: Option<&str>,
+        scope: TokenScope<'_>,
         at: Timestamp,
-    ) -> Result<Option<IssuedToken>, StoreError>;
+    ) -> Result<Vec<IssuedToken>, StoreError>;
     /// Those that were called back and would not have ended by then, with their ends.
     async fn revoked_tokens(&self, now: Timestamp) -> Result<Vec<(TokenId, Timestamp)>, StoreError>;
     /// Forgets those that have ended by then.

@@ -1,7 +1,7 @@
 //! Making tokens that can be listed and called back: behind the API, and where no server runs.
 
 use jiff::Timestamp;
-use toolyard_core::ports::{Clock, Ids, IssuedToken, TokenRoom};
+use toolyard_core::ports::{Clock, Ids, IssuedToken, TokenAdded, TokenRoom};
 use toolyard_protocol::TokenId;
 
 use super::{Role, TokenError, Tokens};
@@ -28,6 +28,8 @@ pub struct Wanted<'a> {
     pub seconds: i64,
     /// By whom it is made.
     pub by: &'a str,
+    /// With which token, where that one is listed.
+    pub with: Option<&'a TokenId>,
 }
 
 /// Makes a token, and what is to be listed of it.
@@ -37,7 +39,7 @@ pub(crate) fn issue(
     ids: &dyn Ids,
     wanted: Wanted<'_>,
 ) -> Result<(String, IssuedToken), TokenError> {
-    let Wanted { name, subject, role, seconds, by } = wanted;
+    let Wanted { name, subject, role, seconds, by, with } = wanted;
     let mut bytes = [0; 16];
     ids.fill(&mut bytes);
     let (id, now) = (TokenId::from_bytes(bytes), clock.now());
@@ -51,6 +53,7 @@ pub(crate) fn issue(
         created_at: now,
         expires_at: ends,
         created_by: by.to_owned(),
+        made_with: with.cloned(),
         revoked_at: None,
     };
     Ok((token, issued))
@@ -84,9 +87,12 @@ pub async fn issue_offline(config: &Config, wanted: Wanted<'_>) -> Result<Offlin
     let tokens = parts::tokens(config)?;
     let (token, issued) = issue(&tokens, &*world.clock, &*world.ids, wanted)?;
     let listing = match toolyard_store::list_token(&config.store.path, &issued, ROOM).await {
-        Ok(true) => Listing::Listed(issued.id),
-        Ok(false) if !config.store.path.exists() => Listing::NoStore,
-        Ok(false) => Listing::NotTaken(format!("{} has too many tokens already", issued.subject)),
+        Ok(Some(TokenAdded::Listed)) => Listing::Listed(issued.id),
+        Ok(None) => Listing::NoStore,
+        // With no token it was made, so none of it is called back.
+        Ok(Some(TokenAdded::NoRoom | TokenAdded::Revoked)) => {
+            Listing::NotTaken(format!("{} has too many tokens already", issued.subject))
+        }
         Err(error) => Listing::NotTaken(error.to_string()),
     };
     Ok(OfflineToken { token, expires_at: issued.expires_at, listing })

@@ -18,14 +18,18 @@ use tokio::{
 };
 use toolyard_core::ports::{CallFilter, CallRecord};
 use toolyard_protocol::{
-    CallId, UserId,
-    api::{CallPage, CallSummary, Usage, outcome_text},
-    session::iso_millis,
+    CallId,
+    api::{CallPage, CallSummary, Usage},
 };
 
-use super::{Answer, ok, tools::KEEP_ALIVE, usage};
+use super::{
+    Answer, ok,
+    seen::{OF_APPS, View},
+    tools::KEEP_ALIVE,
+    usage,
+};
 use crate::{
-    auth::{Anybody, Identity, Lease, Proof, Refusal, Role},
+    auth::{Anybody, Lease},
     error::Failure,
     extract::{Path, Query},
     routes::{Access, Route},
@@ -42,6 +46,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(Method::GET, "/api/calls", Access::Known, "Calls, newest first", page)
             .query(&[
                 ("user", "Operators: only of this user"),
+                ("of", OF_APPS),
                 ("tool", "Only of this tool, by canonical name"),
                 ("app", "Only of this app"),
                 ("outcome", "Only with this outcome: `OK` or an error code"),
@@ -57,12 +62,14 @@ pub(crate) fn routes() -> Vec<Route> {
             "Calls as they end, as server-sent events",
             stream,
         )
-        .query(&[("user", "Operators: only of this user")]),
-        Route::new(Method::GET, "/api/calls/{id}", Access::Known, "One call", one).gives::<CallSummary>(),
+        .query(&[("user", "Operators: only of this user"), ("of", OF_APPS)]),
+        Route::new(Method::GET, "/api/calls/{id}", Access::Known, "One call", one)
+            .query(&[("of", OF_APPS)])
+            .gives::<CallSummary>(),
         Route::new(Method::GET, "/api/usage", Access::Known, "Calls, errors and mean time a tool", usage)
             .query(&[
                 ("user", "Operators: only of this user"),
-                ("of", "`apps`: developers see what their own apps are used for"),
+                ("of", OF_APPS),
                 ("since", "Only at this time or later, ISO 8601"),
             ])
             .gives::<Usage>(),
@@ -72,36 +79,13 @@ pub(crate) fn routes() -> Vec<Route> {
 #[derive(Deserialize)]
 struct PageQuery {
     user: Option<String>,
+    of: Option<String>,
     tool: Option<String>,
     app: Option<String>,
     outcome: Option<String>,
     since: Option<String>,
     before: Option<String>,
     limit: Option<u32>,
-}
-
-/// Whose calls: everybody's only for operators.
-pub(super) fn whose(who: &Identity, named: Option<&str>) -> Result<Option<UserId>, Failure> {
-    let parse =
-        |text: &str| text.parse::<UserId>().map_err(|error| Failure::invalid(format!("user: {error}")));
-    match (who, named) {
-        (Identity::App(_), _) => Err(Refusal::Forbidden("an app key cannot read the ledger").into()),
-        (Identity::Person { role: Role::Operator, .. }, Some(user)) => parse(user).map(Some),
-        // In dev mode the header says who asks; the operator who names nobody sees all.
-        (Identity::Person { role: Role::Operator, proof: Proof::Header, name }, None) if name != "dev" => {
-            parse(name).map(Some)
-        }
-        (Identity::Person { role: Role::Operator, .. }, None) => Ok(None),
-        (Identity::Person { name, .. }, named) => {
-            let own = parse(name)?;
-            match named.map(parse).transpose()? {
-                Some(other) if other != own => {
-                    Err(Refusal::Forbidden("these are another user's calls").into())
-                }
-                _ => Ok(Some(own)),
-            }
-        }
-    }
 }
 
 pub(super) fn time(name: &str, text: Option<&str>) -> Result<Option<jiff::Timestamp>, Failure> {
@@ -116,11 +100,13 @@ async fn page(
 ) -> Answer {
     let limit = query.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
     let named = |what: &str, error: &dyn std::fmt::Display| Failure::invalid(format!("{what}: {error}"));
+    let view = View::of(&who, query.user.as_deref(), query.of.as_deref())?;
+    let (user, owner) = view.bounds();
     let filter = CallFilter {
-        user: whose(&who, query.user.as_deref())?,
+        user,
         tool: query.tool.map(|text| text.parse().map_err(|error| named("tool", &error))).transpose()?,
         package: query.app.map(|text| text.parse().map_err(|error| named("app", &error))).transpose()?,
-        owner: None,
+        owner,
         outcome: query.outcome,
         since: time("since", query.since.as_deref())?,
         until: None,
@@ -131,20 +117,33 @@ async fn page(
     let more = calls.len() > limit as usize;
     calls.truncate(limit as usize);
     let next = calls.last().filter(|_| more).map(|call| call.id.to_string());
-    ok(&CallPage { calls: calls.iter().map(summary).collect(), next })
+    ok(&CallPage { calls: calls.iter().map(|call| view.summary(call)).collect(), next })
 }
 
-async fn one(State(state): State<AppState>, Anybody(who): Anybody, Path(id): Path<String>) -> Answer {
+#[derive(Deserialize)]
+struct OneQuery {
+    of: Option<String>,
+}
+
+async fn one(
+    State(state): State<AppState>,
+    Anybody(who): Anybody,
+    Path(id): Path<String>,
+    Query(query): Query<OneQuery>,
+) -> Answer {
     let id: CallId = id.parse().map_err(|error| Failure::invalid(format!("{error}")))?;
-    let call = state.stores.calls.call(&id).await?;
-    let whose = whose(&who, None)?;
-    let call = call.filter(|call| whose.as_ref().is_none_or(|user| call.user == *user));
-    ok(&summary(&call.ok_or_else(|| Failure::not_found("such call"))?))
+    let view = View::of(&who, None, query.of.as_deref())?;
+    let shown = match state.stores.calls.call(&id).await? {
+        Some(call) => view.show(&state, &call).await?,
+        None => None,
+    };
+    ok(&shown.ok_or_else(|| Failure::not_found("such call"))?)
 }
 
 #[derive(Deserialize)]
 struct StreamQuery {
     user: Option<String>,
+    of: Option<String>,
 }
 
 async fn stream(
@@ -152,10 +151,10 @@ async fn stream(
     Anybody(who): Anybody,
     Query(query): Query<StreamQuery>,
 ) -> Answer {
-    let whose = whose(&who, query.user.as_deref())?;
+    let view = View::of(&who, query.user.as_deref(), query.of.as_deref())?;
     let watch = Watch {
         calls: state.executor.watch(),
-        whose,
+        view,
         lease: who.into(),
         beat: tokio::time::interval(KEEP_ALIVE),
         state,
@@ -171,7 +170,7 @@ async fn stream(
 struct Watch {
     state: AppState,
     calls: broadcast::Receiver<Arc<CallRecord>>,
-    whose: Option<UserId>,
+    view: View,
     lease: Lease,
     /// Where nothing is called, nothing else would look at the credential.
     beat: Interval,
@@ -189,10 +188,13 @@ impl Watch {
                 return None;
             }
             match ended {
-                Some(Ok(call)) if self.whose.as_ref().is_none_or(|user| call.user == *user) => {
-                    return Some(call_event(&call));
-                }
-                Some(Ok(_)) | None => {}
+                Some(Ok(call)) => match self.view.show(&self.state, &call).await {
+                    Ok(Some(shown)) => return Some(call_event(&shown)),
+                    Ok(None) => {}
+                    // Told as one that was missed: what the store cannot say now, the list says later.
+                    Err(_) => return Some(Event::default().event("missed").data("1")),
+                },
+                None => {}
                 // A slow watcher is told how many it missed.
                 Some(Err(RecvError::Lagged(missed))) => {
                     return Some(Event::default().event("missed").data(missed.to_string()));
@@ -203,11 +205,8 @@ impl Watch {
     }
 }
 
-fn call_event(call: &Arc<CallRecord>) -> Event {
-    Event::default()
-        .event("call")
-        .id(call.id.as_str())
-        .data(toolyard_protocol::raw::to_raw(&summary(call)).get())
+fn call_event(call: &CallSummary) -> Event {
+    Event::default().event("call").id(call.id.as_str()).data(toolyard_protocol::raw::to_raw(call).get())
 }
 
 #[derive(Deserialize)]
@@ -225,23 +224,4 @@ async fn usage(
     let UsageQuery { user, of, since } = query;
     let filter = usage::Asked { user, of, since, ..usage::Asked::default() }.filter(&who)?;
     ok(&Usage { tools: state.stores.calls.usage(&filter).await? })
-}
-
-fn summary(call: &CallRecord) -> CallSummary {
-    CallSummary {
-        id: call.id.clone(),
-        user_id: call.user.clone(),
-        tool: call.tool.to_string(),
-        source: call.source.as_str().to_owned(),
-        door: call.door.as_str().to_owned(),
-        caller: call.caller.to_string(),
-        outcome: outcome_text(call.error).to_owned(),
-        replayed: call.replayed,
-        started_at: iso_millis(call.started_at),
-        duration_us: call.duration_us,
-        steps: call.steps,
-        bytes_in: call.bytes_in,
-        bytes_out: call.bytes_out,
-        trace_id: Some(format!("{:032x}", call.trace.trace_id)),
-    }
 }

@@ -4,7 +4,7 @@ use axum::extract::State;
 use http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolyard_core::ports::IssuedToken;
+use toolyard_core::ports::{IssuedToken, TokenAdded, TokenPlace, TokenScope};
 use toolyard_protocol::{
     TokenId, UserId,
     api::{ApiErrorCode, TokenInfo, TokenList},
@@ -16,7 +16,7 @@ use crate::{
     auth::{Person, Proof, ROOM, Refusal, Role, TokenError, Wanted, issue},
     body::JsonBody,
     error::{Failure, json},
-    extract::Path,
+    extract::{Path, Query},
     routes::{Access, Route},
     state::AppState,
 };
@@ -28,6 +28,10 @@ const DEFAULT_DAYS: i64 = 30;
 /// Most days.
 const MAX_DAYS: i64 = 365;
 const DAY_S: i64 = 24 * 60 * 60;
+/// Tokens on a page where nobody says how many.
+const DEFAULT_PAGE: u32 = 100;
+/// Most tokens on a page.
+const MAX_PAGE: u32 = 200;
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
@@ -38,6 +42,10 @@ pub(crate) fn routes() -> Vec<Route> {
             "The caller's tokens, the newest first; operators see all",
             list,
         )
+        .query(&[
+            ("before", "The `next` of the page before"),
+            ("limit", "At most so many, up to 200; 100 where nothing is said"),
+        ])
         .gives::<TokenList>(),
         Route::new(Method::POST, "/api/tokens", Access::Person, "Makes a token; shows it once", make)
             .takes::<NewToken>()
@@ -47,7 +55,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::DELETE,
             "/api/tokens/{id}",
             Access::Person,
-            "Revokes a token: it is refused from then on",
+            "Revokes a token and all that were made with it: they are refused from then on",
             revoke,
         )
         .success(204),
@@ -63,6 +71,7 @@ fn info(token: IssuedToken) -> TokenInfo {
         created_at: iso_millis(token.created_at),
         expires_at: iso_millis(token.expires_at),
         created_by: token.created_by,
+        made_with: token.made_with,
         revoked_at: token.revoked_at.map(iso_millis),
     }
 }
@@ -87,17 +96,39 @@ struct TokenMade {
     info: TokenInfo,
 }
 
-async fn list(State(state): State<AppState>, who: Person) -> Answer {
-    ok(&TokenList { tokens: visible(&state, &who).await?.into_iter().map(info).collect() })
+#[derive(Deserialize)]
+struct ListQuery {
+    before: Option<String>,
+    limit: Option<u32>,
+}
+
+async fn list(State(state): State<AppState>, who: Person, Query(query): Query<ListQuery>) -> Answer {
+    let limit = query.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
+    let after = query.before.as_deref().map(place).transpose()?;
+    let mut tokens = state.stores.tokens.issued(scope(&who), after.as_ref(), limit + 1).await?;
+    let more = tokens.len() > limit as usize;
+    tokens.truncate(limit as usize);
+    let next = tokens
+        .last()
+        .filter(|_| more)
+        .map(|last| format!("{}-{}", last.created_at.as_millisecond(), last.id));
+    ok(&TokenList { tokens: tokens.into_iter().map(info).collect(), next })
+}
+
+/// Where a page begins, as the one before says.
+fn place(before: &str) -> Result<TokenPlace, Failure> {
+    let read = || {
+        let (millis, id) = before.split_once('-')?;
+        let created_at = jiff::Timestamp::from_millisecond(millis.parse().ok()?).ok()?;
+        Some(TokenPlace { created_at, id: id.parse().ok()? })
+    };
+    read().ok_or_else(|| Failure::invalid("before: expected the `next` of the page before"))
 }
 
 /// The tokens that this one may see and revoke: all, or their own. Somebody of the same name from another issuer is a user, so
 /// nobody gets at tokens that allow more than their own.
-async fn visible(state: &AppState, who: &Person) -> Result<Vec<IssuedToken>, Failure> {
-    let own = (who.role != Role::Operator).then_some(who.name.as_str());
-    let mut tokens = state.stores.tokens.issued(own).await?;
-    tokens.retain(|token| token.role <= who.role);
-    Ok(tokens)
+fn scope(who: &Person) -> TokenScope<'_> {
+    TokenScope { subject: (who.role != Role::Operator).then_some(who.name.as_str()), role: who.role }
 }
 
 async fn make(State(state): State<AppState>, who: Person, JsonBody(new): JsonBody<NewToken>) -> Answer {
@@ -120,14 +151,24 @@ async fn make(State(state): State<AppState>, who: Person, JsonBody(new): JsonBod
         .into());
     }
     let seconds = lasting(&who, days * DAY_S, state.clock.now())?;
-    let wanted = Wanted { name, subject: &subject, role, seconds, by: &who.name };
+    let with = match &who.proof {
+        Proof::Token { id, .. } => id.as_ref(),
+        Proof::Header | Proof::Issuer { .. } => None,
+    };
+    let wanted = Wanted { name, subject: &subject, role, seconds, by: &who.name, with };
     let (token, issued) = issue(&state.tokens, &*state.clock, &*state.ids, wanted).map_err(not_made)?;
-    if !state.stores.tokens.add_token(&issued, ROOM).await? {
-        let most = ROOM.of_subject;
-        let text = format!(
-            "{subject} has {most} tokens that have not ended, or the server has no room for more; wait until some end"
-        );
-        return Err(Failure::new(ApiErrorCode::Conflict, text));
+    match state.stores.tokens.add_token(&issued, ROOM).await? {
+        TokenAdded::Listed => {}
+        TokenAdded::NoRoom => {
+            let most = ROOM.of_subject;
+            let text = format!(
+                "{subject} has {most} tokens that have not ended, or the server has no room for more; wait until some end"
+            );
+            return Err(Failure::new(ApiErrorCode::Conflict, text));
+        }
+        TokenAdded::Revoked => {
+            return Err(Refusal::BadCredential("the token was revoked".to_owned()).into());
+        }
     }
     Ok(json(StatusCode::CREATED, &TokenMade { token, info: info(issued) }))
 }
@@ -154,20 +195,17 @@ fn not_made(error: TokenError) -> Failure {
 async fn revoke(State(state): State<AppState>, who: Person, Path(id): Path<String>) -> Answer {
     let missing = || Failure::not_found(format_args!("token {id}"));
     let id: TokenId = id.parse().map_err(|_| missing())?;
-    let own = (who.role != Role::Operator).then_some(who.name.as_str());
-    if own.is_some() && !visible(&state, &who).await?.iter().any(|token| token.id == id) {
-        return Err(missing());
-    }
-    let (own, tasks) = (own.map(str::to_owned), state.lifecycle.tasks.clone());
+    let tasks = state.lifecycle.tasks.clone();
     // On a task of its own: what is stored takes effect also where the client leaves in between.
     let revoking = tasks.spawn(async move {
-        let revoked = state.stores.tokens.revoke_token(&id, own.as_deref(), state.clock.now()).await?;
-        Ok::<_, Failure>(revoked.map(|token| state.tokens.revoke(token.id, token.expires_at)))
+        let revoked = state.stores.tokens.revoke_token(&id, scope(&who), state.clock.now()).await?;
+        let is_there = !revoked.is_empty();
+        revoked.into_iter().for_each(|token| state.tokens.revoke(token.id, token.expires_at));
+        Ok::<_, Failure>(is_there)
     });
     let revoked = revoking.await.map_err(|error| {
         tracing::error!(%error, "a token could not be revoked");
         Failure::new(ApiErrorCode::Internal, "the token could not be revoked; the server's log says more")
     })?;
-    revoked?.ok_or_else(missing)?;
-    nothing()
+    if revoked? { nothing() } else { Err(missing()) }
 }

@@ -100,6 +100,8 @@ fn rows() -> Vec<Row> {
         ("POST", "/api/apps", [401, 403, 201, 403], Dora, 201, json!({ "packageName": "com.fresh.{who}" })),
         ("GET", "/api/apps", [401, 403, 200, 200], Dora, 200, no.clone()),
         ("GET", "/api/apps/{package}", OWNER, Dora, 200, no.clone()),
+        // For everybody whom the server knows; this app names none.
+        ("GET", "/api/apps/{package}/icon", [401, 404, 404, 404], Ada, 404, no.clone()),
         ("PATCH", "/api/apps/{package}", OWNER, Dora, 200, json!({ "name": "Changed" })),
         ("POST", "/api/apps/{package}/tools", OWNER, Todo, 200, json!({ "tools": [second] })),
         ("GET", "/api/apps/{package}/tools", OWNER, Todo, 200, no.clone()),

@@ -185,15 +185,33 @@ async fn a_user_sees_their_own_calls_a_developer_the_use_of_their_apps_and_an_op
     assert_eq!((page(&ada, "").await.len(), page(&ada, "?user=Ada").await.len()), (2, 2));
     assert_eq!((page(&root, "").await.len(), page(&root, "?user=bob").await.len()), (4, 2));
     assert_eq!(page(&dora, "").await.len(), 0, "a developer is a user too, who called nothing");
-    for path in
-        ["/api/calls?user=bob", "/api/usage?user=bob", "/api/calls/stream?user=bob", "/api/usage?of=apps"]
-    {
+    for path in [
+        "/api/calls?user=bob",
+        "/api/usage?user=bob",
+        "/api/calls/stream?user=bob",
+        "/api/usage?of=apps",
+        "/api/calls?of=apps",
+        "/api/calls/stream?of=apps",
+    ] {
         ada.get(path).await.expect(403);
     }
+    root.get("/api/calls?of=all").await.expect(400);
     let bobs = page(&bob, "").await[0]["id"].as_str().unwrap().to_owned();
     ada.get(&format!("/api/calls/{bobs}")).await.expect(404);
     root.get(&format!("/api/calls/{bobs}")).await.expect(200);
     p.bearer(&key).header("x-user-id", "ada").get("/api/calls").await.expect(403);
+    let of_dora = page(&dora, "?of=apps").await;
+    assert_eq!(of_dora.len(), 2);
+    for call in &of_dora {
+        assert_eq!((&call["tool"], call.get("userId")), (&json!("com.example.echo:echo"), None), "{call}");
+        let id = call["id"].as_str().unwrap();
+        let one = dora.get(&format!("/api/calls/{id}?of=apps")).await.expect(200).json();
+        assert_eq!(&one, call);
+        dora.get(&format!("/api/calls/{id}")).await.expect(404);
+        ada.get(&format!("/api/calls/{id}?of=apps")).await.expect(403);
+    }
+    let not_hers = page(&root, "?app=com.example.other").await[0]["id"].as_str().unwrap().to_owned();
+    dora.get(&format!("/api/calls/{not_hers}?of=apps")).await.expect(404);
     let used = dora.get("/api/usage?of=apps").await.expect(200).json();
     let rows = used["tools"].as_array().unwrap();
     assert_eq!(
@@ -220,6 +238,28 @@ async fn a_watcher_sees_only_what_they_may() {
         }
     };
     assert_eq!(data["userId"], "ada", "bob's call came first, and not here");
+}
+
+#[tokio::test]
+async fn a_developer_watches_the_calls_of_their_apps_and_not_who_calls() {
+    let p = Platform::with(tokens_only).await;
+    let ((_echo, _), (_other, _)) =
+        (app_of(&p, "mal", "com.example.other").await, app_of(&p, "dora", ECHO).await);
+    let dora = p.bearer(&p.token("dora", Role::Developer));
+    let stream = dora.open(Method::GET, "/api/calls/stream?of=apps", None).await;
+    let mut lines = stream.lines(64 * 1024, 1024 * 1024);
+    let bob = p.bearer(&p.token("bob", Role::User));
+    for package in ["com.example.other", ECHO] {
+        bob.put(&format!("/api/installs/{package}"), &json!({})).await.expect(204);
+        bob.call(&format!("{package}:echo"), json!({ "text": "x" })).await.expect(200);
+    }
+    let data = loop {
+        let line = lines.next().await.unwrap().unwrap();
+        if let Some(data) = std::str::from_utf8(&line).unwrap().strip_prefix("data: ") {
+            break serde_json::from_str::<Value>(data).unwrap();
+        }
+    };
+    assert_eq!((&data["tool"], data.get("userId")), (&json!("com.example.echo:echo"), None));
 }
 
 #[tokio::test]

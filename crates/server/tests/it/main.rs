@@ -12,6 +12,7 @@ mod contract;
 mod devices;
 mod faults;
 mod glasses_tickets;
+mod icons;
 mod idempotency;
 mod identity;
 mod knock;

@@ -257,3 +257,46 @@ async fn in_dev_mode_the_operator_makes_them() {
     let (own, _) = made(&p.user("bob"), json!({ "name": "y" })).await;
     assert_eq!(p.bearer(&own).get("/api/me").await.expect(200).json()["userId"], "bob");
 }
+
+#[tokio::test]
+async fn a_list_comes_page_by_page() {
+    let p = Platform::with(tokens_only).await;
+    for number in 0..5 {
+        made(&ada(&p), json!({ "name": number.to_string() })).await;
+        p.clock.advance(i64::from(number % 2 == 0));
+    }
+    let (mut seen, mut path) = (Vec::new(), "/api/tokens?limit=2".to_owned());
+    loop {
+        let page = ada(&p).get(&path).await.expect(200).json();
+        let tokens = page["tokens"].as_array().unwrap();
+        assert!(!tokens.is_empty() && tokens.len() <= 2);
+        seen.extend(tokens.iter().map(|token| token["name"].as_str().unwrap().to_owned()));
+        let Some(next) = page["next"].as_str() else { break };
+        path = format!("/api/tokens?limit=2&before={next}");
+    }
+    seen.sort();
+    assert_eq!(seen, ["0", "1", "2", "3", "4"]);
+    for wrong in ["x", "1-x", "99999999999999999999-0"] {
+        let answer = ada(&p).get(&format!("/api/tokens?before={wrong}")).await.expect(400);
+        assert!(answer.text.contains("before: "), "{}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn with_a_token_goes_what_was_made_with_it() {
+    let p = Platform::with(tokens_only).await;
+    let (first, id) = made(&ada(&p), json!({ "name": "first" })).await;
+    let (second, _) = made(&p.bearer(&first), json!({ "name": "second" })).await;
+    let (third, _) = made(&p.bearer(&second), json!({ "name": "third" })).await;
+    let (other, _) = made(&ada(&p), json!({ "name": "other" })).await;
+    let list = ada(&p).get("/api/tokens").await.expect(200).json();
+    let with: Vec<_> = list["tokens"].as_array().unwrap().iter().filter(|t| t["madeWith"] == *id).collect();
+    assert_eq!((with.len(), &with[0]["name"]), (1, &json!("second")));
+    p.bearer(&third).delete(&format!("/api/tokens/{id}")).await.expect(204);
+    for token in [&first, &second, &third] {
+        p.bearer(token).get("/api/me").await.expect(401);
+    }
+    p.bearer(&other).get("/api/me").await.expect(200);
+    let p = p.restart().await;
+    p.bearer(&third).get("/api/me").await.expect(401);
+}

@@ -28,7 +28,7 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 use tokio_util::task::TaskTracker;
-use toolyard_core::ports::{IssuedToken, StoreError, TokenRoom};
+use toolyard_core::ports::{IssuedToken, StoreError, TokenAdded, TokenRoom};
 
 use self::ledger::LedgerWriter;
 
@@ -151,15 +151,15 @@ impl SqliteStore {
     }
 }
 
-/// Adds a token to the list of a store that another process may have open. Makes and changes no tables: false where there is
-/// no store yet, or no room.
+/// Adds a token to the list of a store that another process may have open. Makes and changes no tables: None where there is
+/// no store yet.
 pub async fn list_token(
     path: &std::path::Path,
     token: &IssuedToken,
     room: TokenRoom,
-) -> Result<bool, StoreError> {
+) -> Result<Option<TokenAdded>, StoreError> {
     if !path.exists() {
-        return Ok(false);
+        return Ok(None);
     }
     let options = SqliteConnectOptions::new().filename(path).busy_timeout(Duration::from_secs(5));
     let mut connection = SqliteConnection::connect_with(&options).await.map_err(failed)?;
@@ -167,7 +167,7 @@ pub async fn list_token(
     let added = tokens::insert(&mut tx, token, room).await?;
     tx.commit().await.map_err(failed)?;
     connection.close().await.map_err(failed)?;
-    Ok(added)
+    Ok(Some(added))
 }
 
 fn failed(error: sqlx::Error) -> StoreError {

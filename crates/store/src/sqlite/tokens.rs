@@ -3,16 +3,15 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use sqlx::{FromRow, Sqlite, SqliteConnection};
-use toolyard_core::ports::{IssuedToken, IssuedTokens, StoreError, TokenRoom};
+use toolyard_core::ports::{
+    IssuedToken, IssuedTokens, StoreError, TokenAdded, TokenPlace, TokenRoom, TokenScope,
+};
 use toolyard_protocol::{TokenId, api::Role};
 
 use super::{
     SqliteStore, damaged, failed,
     rows::{parsed, time},
 };
-
-/// Most tokens in one list.
-const MAX_LISTED: i64 = 1_000;
 
 #[derive(FromRow)]
 struct TokenRow {
@@ -23,6 +22,7 @@ struct TokenRow {
     created_at: i64,
     expires_at: i64,
     created_by: String,
+    made_with: Option<String>,
     revoked_at: Option<i64>,
 }
 
@@ -37,27 +37,43 @@ impl TokenRow {
             created_at: time(self.created_at),
             expires_at: time(self.expires_at),
             created_by: self.created_by,
+            made_with: self.made_with.map(|id| parsed("token id", &id)).transpose()?,
             revoked_at: self.revoked_at.map(time),
         })
     }
 }
 
-/// Adds a token in whatever transaction there is. False where there is no room.
+/// The roles that allow no more than that, as JSON.
+fn roles(up_to: Role) -> String {
+    let names: Vec<_> = Role::ALL.into_iter().filter(|role| *role <= up_to).map(Role::as_str).collect();
+    serde_json::json!(names).to_string()
+}
+
+/// Adds a token in whatever transaction there is, if there is room.
 pub(super) async fn insert(
     to: &mut SqliteConnection,
     token: &IssuedToken,
     room: TokenRoom,
-) -> Result<bool, StoreError> {
+) -> Result<TokenAdded, StoreError> {
     let now = token.created_at.as_millisecond();
     let count = sqlx::query_as::<Sqlite, (i64, i64)>(
         "SELECT COUNT(*), COALESCE(SUM(subject = ?1), 0) FROM tokens WHERE expires_at > ?2",
     );
     let (all, own) = count.bind(&token.subject).bind(now).fetch_one(&mut *to).await.map_err(failed)?;
     if all >= i64::from(room.of_all) || own >= i64::from(room.of_subject) {
-        return Ok(false);
+        return Ok(TokenAdded::NoRoom);
+    }
+    // It may have been called back since it was looked at.
+    let called_back = sqlx::query_as::<Sqlite, (i64,)>(
+        "SELECT EXISTS (SELECT 1 FROM tokens WHERE id = ? AND revoked_at IS NOT NULL)",
+    );
+    let made_with = token.made_with.as_ref().map(TokenId::as_str);
+    if called_back.bind(made_with).fetch_one(&mut *to).await.map_err(failed)?.0 != 0 {
+        return Ok(TokenAdded::Revoked);
     }
     let insert = sqlx::query(
-        "INSERT INTO tokens (id, name, subject, role, created_at, expires_at, created_by) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO tokens (id, name, subject, role, created_at, expires_at, created_by, made_with)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     );
     let insert = insert
         .bind(token.id.as_str())
@@ -66,22 +82,35 @@ pub(super) async fn insert(
         .bind(token.role.as_str())
         .bind(now)
         .bind(token.expires_at.as_millisecond())
-        .bind(&token.created_by);
+        .bind(&token.created_by)
+        .bind(made_with);
     insert.execute(to).await.map_err(failed)?;
-    Ok(true)
+    Ok(TokenAdded::Listed)
 }
 
 #[async_trait]
 impl IssuedTokens for SqliteStore {
-    async fn issued(&self, subject: Option<&str>) -> Result<Vec<IssuedToken>, StoreError> {
+    async fn issued(
+        &self,
+        scope: TokenScope<'_>,
+        after: Option<&TokenPlace>,
+        limit: u32,
+    ) -> Result<Vec<IssuedToken>, StoreError> {
         let query = sqlx::query_as::<_, TokenRow>(
-            "SELECT * FROM tokens WHERE (?1 IS NULL OR subject = ?1) ORDER BY created_at DESC, id LIMIT ?2",
+            "SELECT * FROM tokens WHERE (?1 IS NULL OR subject = ?1) AND role IN (SELECT value FROM json_each(?2))
+             AND (?3 IS NULL OR (created_at, id) < (?3, ?4)) ORDER BY created_at DESC, id DESC LIMIT ?5",
         );
-        let rows = query.bind(subject).bind(MAX_LISTED).fetch_all(&self.read).await.map_err(failed)?;
+        let query = query
+            .bind(scope.subject)
+            .bind(roles(scope.role))
+            .bind(after.map(|place| place.created_at.as_millisecond()))
+            .bind(after.map(|place| place.id.as_str()))
+            .bind(limit);
+        let rows = query.fetch_all(&self.read).await.map_err(failed)?;
         rows.into_iter().map(TokenRow::read).collect()
     }
 
-    async fn add_token(&self, token: &IssuedToken, room: TokenRoom) -> Result<bool, StoreError> {
+    async fn add_token(&self, token: &IssuedToken, room: TokenRoom) -> Result<TokenAdded, StoreError> {
         let mut tx = self.begin().await?;
         let added = insert(&mut tx, token, room).await?;
         tx.commit().await.map_err(failed)?;
@@ -91,15 +120,21 @@ impl IssuedTokens for SqliteStore {
     async fn revoke_token(
         &self,
         id: &TokenId,
-        subject: Option<&str>,
+        scope: TokenScope<'_>,
         at: Timestamp,
-    ) -> Result<Option<IssuedToken>, StoreError> {
+    ) -> Result<Vec<IssuedToken>, StoreError> {
         let query = sqlx::query_as::<_, TokenRow>(
-            "UPDATE tokens SET revoked_at = COALESCE(revoked_at, ?3) WHERE id = ?1 AND (?2 IS NULL OR subject = ?2)
-             RETURNING *",
+            "WITH RECURSIVE gone (id) AS (
+                 SELECT id FROM tokens WHERE id = ?1 AND (?2 IS NULL OR subject = ?2)
+                 AND role IN (SELECT value FROM json_each(?3))
+                 UNION SELECT tokens.id FROM tokens JOIN gone ON tokens.made_with = gone.id
+             )
+             UPDATE tokens SET revoked_at = COALESCE(revoked_at, ?4) WHERE id IN (SELECT id FROM gone) RETURNING *",
         );
-        let query = query.bind(id.as_str()).bind(subject).bind(at.as_millisecond());
-        query.fetch_optional(&self.write).await.map_err(failed)?.map(TokenRow::read).transpose()
+        let query =
+            query.bind(id.as_str()).bind(scope.subject).bind(roles(scope.role)).bind(at.as_millisecond());
+        let rows = query.fetch_all(&self.write).await.map_err(failed)?;
+        rows.into_iter().map(TokenRow::read).collect()
     }
 
     async fn revoked_tokens(&self, now: Timestamp) -> Result<Vec<(TokenId, Timestamp)>, StoreError> {

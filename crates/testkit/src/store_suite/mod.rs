@@ -19,7 +19,10 @@ pub use plugins::{
     plugin_data_belongs_to_the_signer, plugin_data_is_bounded_and_goes_with_the_plugin,
     plugins_are_each_users_own, the_catalogue_of_plugins_keeps_versions,
 };
-pub use tokens::tokens_are_listed_and_called_back;
+pub use tokens::{
+    a_token_is_called_back_with_those_that_it_made, tokens_are_listed_and_called_back,
+    tokens_are_listed_page_by_page,
+};
 pub use upstreams::upstreams_are_packages_and_keep_their_last_offer;
 pub use usage::{calls_are_counted_over_time, the_newest_timings_are_read};
 pub use users::{

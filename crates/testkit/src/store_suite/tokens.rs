@@ -1,6 +1,6 @@
 //! The list of tokens.
 
-use toolyard_core::ports::{IssuedToken, TokenRoom};
+use toolyard_core::ports::{IssuedToken, TokenAdded, TokenPlace, TokenRoom, TokenScope};
 use toolyard_protocol::{TokenId, api::Role};
 
 use super::{Store, at};
@@ -16,41 +16,88 @@ fn token(number: u8, subject: &str) -> IssuedToken {
         created_at: at(number.into()),
         expires_at: at(100 + i64::from(number)),
         created_by: "root".to_owned(),
+        made_with: None,
         revoked_at: None,
     }
 }
 
+const ALL: TokenScope<'_> = TokenScope { subject: None, role: Role::Operator };
+
+fn of(subject: &str) -> TokenScope<'_> {
+    TokenScope { subject: Some(subject), ..ALL }
+}
+
 /// Added while there is room, listed, called back once, forgotten when they have ended.
 pub async fn tokens_are_listed_and_called_back(store: &impl Store) {
+    use TokenAdded::{Listed, NoRoom};
+    let add = async |token: &IssuedToken| store.add_token(token, ROOM).await;
     let (one, two) = (token(1, "ada"), token(2, "ada"));
-    assert!(store.add_token(&one, ROOM).await.unwrap() && store.add_token(&two, ROOM).await.unwrap());
-    assert!(!store.add_token(&token(3, "ada"), ROOM).await.unwrap(), "ada has no room");
-    assert!(store.add_token(&token(4, "bob"), ROOM).await.unwrap());
-    assert!(!store.add_token(&token(5, "eve"), ROOM).await.unwrap(), "nobody has room");
-    assert!(store.add_token(&one, ROOM).await.is_err() || store.issued(None).await.unwrap().len() == 3);
+    assert_eq!((add(&one).await.unwrap(), add(&two).await.unwrap()), (Listed, Listed));
+    assert_eq!(add(&token(3, "ada")).await.unwrap(), NoRoom, "ada has none");
+    assert_eq!(add(&token(4, "bob")).await.unwrap(), Listed);
+    assert_eq!(add(&token(5, "eve")).await.unwrap(), NoRoom, "nobody has any");
+    assert!(add(&one).await.is_err() || store.issued(ALL, None, 9).await.unwrap().len() == 3);
 
-    assert_eq!(store.issued(Some("ada")).await.unwrap(), [two.clone(), one.clone()]);
-    assert_eq!(store.issued(None).await.unwrap(), [token(4, "bob"), two, one.clone()]);
-    assert!(store.issued(Some("eve")).await.unwrap().is_empty());
+    assert_eq!(store.issued(of("ada"), None, 9).await.unwrap(), [two.clone(), one.clone()]);
+    assert_eq!(store.issued(ALL, None, 9).await.unwrap(), [token(4, "bob"), two.clone(), one.clone()]);
+    assert!(store.issued(of("eve"), None, 9).await.unwrap().is_empty());
+    let user = TokenScope { role: Role::User, ..of("ada") };
+    assert_eq!(store.issued(user, None, 9).await.unwrap(), [two], "one allows more");
 
-    assert_eq!(store.revoke_token(&one.id, Some("bob"), at(10)).await.unwrap(), None, "not bob's");
-    assert_eq!(store.revoke_token(&TokenId::from_bytes([9; 16]), None, at(10)).await.unwrap(), None);
+    let revoke = async |id: &TokenId, scope, second| store.revoke_token(id, scope, at(second)).await.unwrap();
+    assert!(revoke(&one.id, of("bob"), 10).await.is_empty(), "not bob's");
+    assert!(revoke(&one.id, user, 10).await.is_empty(), "more than a user's");
+    assert!(revoke(&TokenId::from_bytes([9; 16]), ALL, 10).await.is_empty());
     assert!(store.revoked_tokens(at(10)).await.unwrap().is_empty());
     let revoked = IssuedToken { revoked_at: Some(at(10)), ..one.clone() };
-    assert_eq!(store.revoke_token(&one.id, Some("ada"), at(10)).await.unwrap(), Some(revoked.clone()));
-    assert_eq!(
-        store.revoke_token(&one.id, None, at(20)).await.unwrap(),
-        Some(revoked),
-        "the first time counts"
-    );
+    assert_eq!(revoke(&one.id, of("ada"), 10).await, std::slice::from_ref(&revoked));
+    assert_eq!(revoke(&one.id, ALL, 20).await, [revoked], "the first time counts");
     assert_eq!(store.revoked_tokens(at(100)).await.unwrap(), [(one.id.clone(), at(101))]);
     assert!(store.revoked_tokens(at(101)).await.unwrap().is_empty(), "it has ended by itself");
 
     // What was called back takes its place until it ends.
-    assert!(!store.add_token(&token(6, "ada"), ROOM).await.unwrap());
+    assert_eq!(add(&token(6, "ada")).await.unwrap(), NoRoom);
     let later = IssuedToken { created_at: at(101), expires_at: at(200), ..token(7, "ada") };
-    assert!(store.add_token(&later, ROOM).await.unwrap());
+    assert_eq!(add(&later).await.unwrap(), Listed);
     store.forget_tokens(at(102)).await.unwrap();
-    let left: Vec<_> = store.issued(None).await.unwrap().into_iter().map(|token| token.name).collect();
-    assert_eq!(left, ["token 7", "token 4"]);
+    let left = store.issued(ALL, None, 9).await.unwrap();
+    assert_eq!(left.into_iter().map(|token| token.name).collect::<Vec<_>>(), ["token 7", "token 4"]);
+}
+
+/// Page by page, each token once, also where some were made at the same time.
+pub async fn tokens_are_listed_page_by_page(store: &impl Store) {
+    let room = TokenRoom { of_subject: 9, of_all: 9 };
+    for number in 1..=5 {
+        let token = IssuedToken { created_at: at(1 + i64::from(number) / 3), ..token(number, "ada") };
+        store.add_token(&token, room).await.unwrap();
+    }
+    let mut seen = Vec::new();
+    let mut after = None;
+    loop {
+        let page = store.issued(of("ada"), after.as_ref(), 2).await.unwrap();
+        assert!(page.len() <= 2);
+        let Some(last) = page.last() else { break };
+        after = Some(TokenPlace { created_at: last.created_at, id: last.id.clone() });
+        seen.extend(page.into_iter().map(|token| token.name));
+    }
+    assert_eq!(seen, ["token 5", "token 4", "token 3", "token 2", "token 1"]);
+}
+
+/// With a token goes what was made with it, whosever it is, and nothing is made with it any more.
+pub async fn a_token_is_called_back_with_those_that_it_made(store: &impl Store) {
+    let room = TokenRoom { of_subject: 9, of_all: 9 };
+    let made = |number: u8, subject: &str, with: u8| IssuedToken {
+        made_with: Some(TokenId::from_bytes([with; 16])),
+        ..token(number, subject)
+    };
+    for token in [token(1, "ada"), made(2, "ada", 1), made(3, "bob", 2), token(4, "ada"), made(5, "ada", 4)] {
+        assert_eq!(store.add_token(&token, room).await.unwrap(), TokenAdded::Listed);
+    }
+    let gone = store.revoke_token(&token(1, "").id, of("ada"), at(10)).await.unwrap();
+    let mut names: Vec<_> = gone.into_iter().map(|token| token.name).collect();
+    names.sort();
+    assert_eq!(names, ["token 1", "token 2", "token 3"]);
+    assert_eq!(store.revoked_tokens(at(10)).await.unwrap().len(), 3);
+    assert_eq!(store.add_token(&made(6, "ada", 2), room).await.unwrap(), TokenAdded::Revoked);
+    assert_eq!(store.add_token(&made(7, "ada", 4), room).await.unwrap(), TokenAdded::Listed);
 }

@@ -1,9 +1,10 @@
 /** Calls as they end, for parts of the console that watch them. */
 import { useEffect, useRef, useState } from 'react';
 import { plain } from './client';
-import { withQuery } from './console';
+import { withQuery, type Query } from './console';
 import { Refused } from './error';
 import type { components } from './schema';
+import { useLapsed } from './session';
 import { eventsOf } from './sse';
 
 export type CallSummary = components['schemas']['CallSummary'];
@@ -23,9 +24,11 @@ interface Heard {
   onMissed?: (count: number) => void;
 }
 
-/** Watches while `on`; comes back by itself. */
-export function useCalls(on: boolean, user: string | undefined, heard: Heard): Watching {
+/** Watches those that `which` says while `on`; comes back by itself. */
+export function useCalls(on: boolean, which: Query, heard: Heard): Watching {
   const [state, setState] = useState<Watching>('connecting');
+  const lapsed = useLapsed();
+  const path = withQuery('/api/calls/stream', which);
   const latest = useRef(heard);
   useEffect(() => {
     latest.current = heard;
@@ -35,19 +38,23 @@ export function useCalls(on: boolean, user: string | undefined, heard: Heard): W
       setState('paused');
       return;
     }
+    if (lapsed) {
+      setState('lost');
+      return;
+    }
     const stop = new AbortController();
-    void watch(user, stop.signal, latest, setState);
+    void watch(path, stop.signal, latest, setState);
     return () => stop.abort();
-  }, [on, user]);
+  }, [on, lapsed, path]);
   return state;
 }
 
-async function watch(user: string | undefined, signal: AbortSignal, heard: { current: Heard }, tell: (state: Watching) => void) {
+async function watch(path: string, signal: AbortSignal, heard: { current: Heard }, tell: (state: Watching) => void) {
   for (let tries = 0; !signal.aborted; tries += 1) {
     let asked = 0;
     try {
       tell('connecting');
-      const response = await plain(withQuery('/api/calls/stream', { user }), { signal, headers: { Accept: 'text/event-stream' } });
+      const response = await plain(path, { signal, headers: { Accept: 'text/event-stream' } });
       tell('live');
       tries = 0;
       for await (const { event, data } of eventsOf(response)) {

@@ -24,6 +24,12 @@ export class Refused extends Error {
   }
 }
 
+const SIGNED_OUT = 'SIGNED_OUT';
+
+/** For what somebody wanted who is not here any more: it was not done, and nobody has to hear of it. */
+export const signedOut = () => new Refused('Nobody is signed in any more.', 0, SIGNED_OUT);
+export const isSignedOut = (error: unknown) => error instanceof Refused && error.code === SIGNED_OUT;
+
 /** Reads the three forms: `{error: {code, message, problems}}`, that of calls, and the old `{error: "…"}`. */
 export async function refusedBy(response: Response): Promise<Refused> {
   const text = await response.text().catch(() => '');

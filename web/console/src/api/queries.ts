@@ -2,7 +2,7 @@
 import { QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
 import { getDevices, getMe } from './console';
 import { Refused } from './error';
-import { onSessionChange } from './session';
+import { onLapse, onSessionChange, signOut } from './session';
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -19,7 +19,17 @@ export const queryClient = new QueryClient({
 });
 
 // Nothing of one user is shown to the next.
-onSessionChange(() => void queryClient.resetQueries());
+onSessionChange(() => {
+  queryClient.getMutationCache().clear();
+  void queryClient.resetQueries();
+});
+
+onLapse((now) => {
+  // No page is open yet that could be lost.
+  if (now === 'lapsed' && queryClient.getQueryData(meQuery.queryKey) === undefined) signOut('ended');
+  // Much may have happened meanwhile, and the new token may have other rights.
+  if (now === 'renewed') void queryClient.invalidateQueries();
+});
 
 export const meQuery = queryOptions({ queryKey: ['me'], queryFn: ({ signal }) => getMe(signal), staleTime: 60_000 });
 export const devicesQuery = queryOptions({ queryKey: ['devices'], queryFn: getDevices, staleTime: Infinity });

@@ -5,17 +5,21 @@ import { Menu, X } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { Refused } from '../api/error';
 import { meQuery } from '../api/queries';
-import { signOut, useSession } from '../api/session';
+import { signOut, useLapsed, useSession } from '../api/session';
 import { Button } from '../ui/button';
 import { ErrorBox, Loading } from '../ui/feedback';
 import { PAGES } from './pages';
 import { SignIn } from './sign-in';
+import { SignInAgain } from './sign-in-again';
+import { StartOver, type Next } from './start-over';
 import { TokenEnd } from './token-end';
 import { useArrival } from './use-arrival';
 import { UserMenu } from './user-menu';
 
 export function Shell() {
   const session = useSession();
+  const lapsed = useLapsed();
+  const [next, setNext] = useState<Next>();
   const me = useQuery(meQuery);
   const path = useRouterState({ select: (state) => state.location.pathname });
   const [open, setOpen] = useState(false);
@@ -23,6 +27,7 @@ export function Shell() {
   useEffect(() => setOpen(false), [path]);
   useArrival(main);
 
+  if (next !== undefined) return <StartOver next={next} />;
   if (me.isPending) return <Loading what="Toolyard" />;
   if (me.error instanceof Refused && me.error.status === 401) return <SignIn mode="token" />;
   // Once the user is known, a question that fails later does not take the page away.
@@ -72,6 +77,7 @@ export function Shell() {
         <TokenEnd endsAt={me.data.tokenEndsAt} />
         <Outlet />
       </main>
+      {lapsed && <SignInAgain me={me.data} onOther={(session, remember) => setNext({ session, remember })} />}
     </div>
   );
 }

@@ -2,12 +2,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { getUsers } from '../api/console';
-import { told } from '../api/error';
 import { hasEnded, signIn, type Session } from '../api/session';
 import { Button } from '../ui/button';
 import { Field, Input } from '../ui/form';
 import { Notice } from '../ui/feedback';
 import { believed } from './believed';
+import { TokenForm, useEnter } from './token-form';
 
 export function SignIn({ mode }: { mode: 'dev' | 'token' }) {
   return (
@@ -15,15 +15,20 @@ export function SignIn({ mode }: { mode: 'dev' | 'token' }) {
       <img src="/console/icon.svg" alt="" width="44" height="44" />
       <h1>Toolyard</h1>
       {hasEnded() && <Notice kind="warn">Your token ended or was revoked. Sign in again.</Notice>}
-      {mode === 'dev' ? <PickUser /> : <EnterToken />}
+      {mode === 'dev' ? <PickUser /> : <TokenForm onEnter={(token, remember) => enterAs({ kind: 'token', token }, remember)} />}
     </main>
   );
+}
+
+async function enterAs(next: Session, remember: boolean) {
+  await believed(next);
+  signIn(next, remember);
 }
 
 function PickUser() {
   const [user, setUser] = useState('');
   const { enter, wrong, busy } = useEnter();
-  const go = (name: string) => enter({ kind: 'dev', user: name }, true);
+  const go = (name: string) => enter(() => enterAs({ kind: 'dev', user: name }, true));
   const known = useQuery({ queryKey: ['users', ''], queryFn: () => getUsers() });
   return (
     <>
@@ -58,51 +63,4 @@ function PickUser() {
       </form>
     </>
   );
-}
-
-function EnterToken() {
-  const [token, setToken] = useState('');
-  const [remember, setRemember] = useState(false);
-  const { enter, wrong, busy } = useEnter();
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void enter({ kind: 'token', token: token.trim() }, remember);
-      }}
-    >
-      <p>
-        Sign in with a token. Whoever runs the server makes one with <code>toolyard token user you@example.com</code>.
-      </p>
-      <Field label="Token" error={wrong}>
-        <Input type="password" value={token} onChange={setToken} autoComplete="current-password" />
-      </Field>
-      <label className="check">
-        <input type="checkbox" checked={remember} onChange={(event) => setRemember(event.target.checked)} />
-        Stay signed in on this device
-      </label>
-      <Button type="submit" kind="primary" disabled={token.trim() === '' || busy}>
-        Sign in
-      </Button>
-      {busy && <Notice>Asking the server …</Notice>}
-    </form>
-  );
-}
-
-/** Signs in whom the server believes; else says why not. */
-function useEnter() {
-  const [wrong, setWrong] = useState<string>();
-  const [busy, setBusy] = useState(false);
-  async function enter(next: Session, remember: boolean) {
-    setBusy(true);
-    try {
-      await believed(next);
-      signIn(next, remember);
-    } catch (error) {
-      setWrong(told(error));
-    } finally {
-      setBusy(false);
-    }
-  }
-  return { enter, wrong, busy };
 }

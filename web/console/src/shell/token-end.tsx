@@ -1,5 +1,6 @@
 /** Says so while there is still time to save, before the token ends. */
 import { useEffect, useState } from 'react';
+import { meQuery, queryClient } from '../api/queries';
 import { Notice } from '../ui/feedback';
 import { endsSoon } from './ends-soon';
 
@@ -13,6 +14,11 @@ export function TokenEnd({ endsAt }: { endsAt: string | null | undefined }) {
     const timer = setInterval(() => setNow(Date.now()), LOOK_MS);
     return () => clearInterval(timer);
   }, [endsAt]);
+  const over = endsAt != null && Date.parse(endsAt) <= now;
+  useEffect(() => {
+    // Asked, because this clock may be fast: only the server knows. It is then told above the page, before a save fails.
+    if (over) void queryClient.invalidateQueries({ queryKey: meQuery.queryKey });
+  }, [over, now]);
   if (endsAt == null || !endsSoon(endsAt, now)) return null;
   return (
     <div className="token-end">

@@ -2,8 +2,8 @@
 import { ChevronDown, LogOut } from 'lucide-react';
 import { useState } from 'react';
 import type { Me } from '../api/console';
-import { told } from '../api/error';
-import { isRemembered, session, signIn, signOut, type Session } from '../api/session';
+import { Refused, told } from '../api/error';
+import { isRemembered, lapse, session, signIn, signOut, type Session } from '../api/session';
 import { Avatar } from '../ui/avatar';
 import { Button } from '../ui/button';
 import { Field, Input, Select } from '../ui/form';
@@ -60,14 +60,18 @@ function ActFor() {
   const [wrong, setWrong] = useState<string>();
   if (current?.kind !== 'token') return null;
   const go = async () => {
-    const { actingFor: _, ...own } = current;
+    // The token may be another one than when this was drawn.
+    const now = session();
+    if (now?.kind !== 'token') return;
+    const { actingFor: _, ...own } = now;
     const next: Session = user.trim() === '' ? own : { ...own, actingFor: user.trim() };
     try {
       await believed(next);
       setWrong(undefined);
       signIn(next, isRemembered());
     } catch (error) {
-      setWrong(told(error));
+      if (error instanceof Refused && error.status === 401) lapse(now.token);
+      else setWrong(told(error));
     }
   };
   return (

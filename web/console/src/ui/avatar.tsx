@@ -1,4 +1,4 @@
-/** Initials in place of pictures: pictures of apps lie on other hosts, and the console asks nobody but its own server. */
+/** Initials, in a colour of their own. */
 export function Avatar({ name, small = false }: { name: string; small?: boolean }) {
   const words = name.split(/[\s._@-]+/).filter(Boolean);
   const initials = words.slice(0, 2).map((word) => [...word][0]?.toUpperCase() ?? '').join('');

@@ -6,6 +6,8 @@ export interface Series {
   values: readonly number[];
   /** One of the eight colours. */
   hue?: number;
+  /** All the others together: a line of its own kind, above theirs. */
+  isTotal?: boolean;
 }
 
 interface Props {
@@ -60,7 +62,7 @@ export function Chart({ title, kind, labels, series, format = plainNumber, heigh
           ? series.map((one, which) => (
               <polyline
                 key={one.name}
-                className={`line hue-${one.hue ?? which % 8}`}
+                className={`line ${lookOf(one, which)}`}
                 points={one.values.map((value, place) => `${LEFT + step * (place + 0.5)},${y(value)}`).join(' ')}
               />
             ))
@@ -70,7 +72,7 @@ export function Chart({ title, kind, labels, series, format = plainNumber, heigh
         <ul className="legend" aria-hidden>
           {series.map((one, which) => (
             <li key={one.name}>
-              <span className={`swatch hue-${one.hue ?? which % 8}`} />
+              <span className={`swatch ${lookOf(one, which)}`} />
               {one.name}
             </li>
           ))}
@@ -106,6 +108,8 @@ export function Chart({ title, kind, labels, series, format = plainNumber, heigh
     </figure>
   );
 }
+
+const lookOf = ({ isTotal, hue }: Series, which: number) => (isTotal === true ? 'total' : `hue-${hue ?? which % 8}`);
 
 /** One unit of the drawing is one pixel of the screen, so that its words are as large as all others. */
 function useWidth() {

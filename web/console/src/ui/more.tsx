@@ -14,3 +14,21 @@ export function useMore<T>(list: readonly T[], step = 50): { shown: readonly T[]
     ) : null;
   return { shown: list.slice(0, count), more };
 }
+
+interface Pages {
+  hasNextPage: boolean;
+  isFetchingNextPage: boolean;
+  fetchNextPage: () => Promise<unknown>;
+}
+
+/** For lists that the server gives page by page. */
+export function MoreFromServer({ pages }: { pages: Pages }) {
+  if (!pages.hasNextPage) return null;
+  return (
+    <p className="more">
+      <Button disabled={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
+        {pages.isFetchingNextPage ? 'Loading …' : 'Show more'}
+      </Button>
+    </p>
+  );
+}

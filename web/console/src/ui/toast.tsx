@@ -1,6 +1,6 @@
 /** Short messages that go by themselves. Read aloud, never in the way of what is typed. */
 import { useSyncExternalStore } from 'react';
-import { told } from '../api/error';
+import { isSignedOut, told } from '../api/error';
 
 interface Toast {
   id: number;
@@ -25,7 +25,9 @@ export function toast(text: string, bad = false): void {
   setTimeout(() => set(toasts.filter((one) => one.id !== id)), SHOWN_MS);
 }
 
-export const toastError = (error: unknown) => toast(told(error), true);
+export function toastError(error: unknown): void {
+  if (!isSignedOut(error)) toast(told(error), true);
+}
 
 export function Toasts() {
   const shown = useSyncExternalStore(

@@ -55,6 +55,9 @@ pub(crate) struct AddArgs {
     /// Where it answers
     #[arg(long, conflicts_with = "from_url")]
     url: Option<String>,
+    /// Its picture: an https address, which the server fetches, or a small one as data:image
+    #[arg(long, value_name = "URL")]
+    icon: Option<String>,
     /// `session` apps are started before a call and can show and hear; `tools-only` apps just answer calls
     #[arg(long, default_value = "session", value_parser = PossibleValuesParser::new(["session", "tools-only"]).map(kind))]
     kind: AppKind,
@@ -161,6 +164,7 @@ fn app_of(args: AddArgs, about: Map<String, Value>) -> Result<(PackageName, AppD
         name: args.name.or(told.name).unwrap_or_else(|| package.to_string()),
         description: args.description.or(told.description).unwrap_or_default(),
         public_url: args.url.or(args.from_url),
+        icon_url: args.icon,
         kind: args.kind,
         app_type: args.app_type,
         permissions: permissions.chain(told.permissions).collect(),

@@ -6,6 +6,8 @@ use crate::{cli::Context, commands::Verdict, error::CliError, output::Show, text
 
 /// How much of a name is shown, in characters.
 const SHOWN_CHARS: usize = 40;
+/// Tokens that are asked for at once; the server has room for a bounded number.
+const PAGE: u32 = 200;
 
 impl Show for TokenList {
     fn text(&self) -> String {
@@ -31,7 +33,13 @@ impl Show for TokenList {
 }
 
 pub(super) async fn run(cx: &Context) -> Result<Verdict, CliError> {
-    let tokens: TokenList = cx.client()?.get("api/tokens").await?;
-    cx.output.show(&tokens)?;
+    let client = cx.client()?;
+    let mut all: TokenList = client.get(&format!("api/tokens?limit={PAGE}")).await?;
+    while let Some(next) = all.next.take() {
+        let page: TokenList = client.get(&format!("api/tokens?limit={PAGE}&before={next}")).await?;
+        all.tokens.extend(page.tokens);
+        all.next = page.next;
+    }
+    cx.output.show(&all)?;
     Ok(Verdict::Good)
 }

@@ -50,7 +50,8 @@ pub(super) async fn run(cx: &Context, role: Role, args: &MakeArgs) -> Result<Ver
     let config = args.config.load(Vec::new())?;
     let file = serve::root_key_file(&config);
     let is_new = config.auth.root_key.is_none() && !file.exists();
-    let wanted = Wanted { name: MADE_BY, subject: args.name.as_str(), role, seconds: args.ttl, by: MADE_BY };
+    let subject = args.name.as_str();
+    let wanted = Wanted { name: MADE_BY, subject, role, seconds: args.ttl, by: MADE_BY, with: None };
     let made = issue_offline(&config, wanted).await.map_err(CliError::Start)?;
     if is_new {
         cx.output.note(&format!(

@@ -20,7 +20,7 @@ struct Revoked {
 
 impl Show for Revoked {
     fn text(&self) -> String {
-        format!("revoked {}", self.revoked)
+        format!("revoked {} and all that were made with it", self.revoked)
     }
 }
 

@@ -15,12 +15,11 @@ mod over_time;
 use serde::Deserialize;
 use toolyard_core::ports::UsageFilter;
 
-use super::calls::{time, whose};
-use crate::{
-    auth::{Identity, Refusal, Role},
-    error::Failure,
-    routes::Route,
+use super::{
+    calls::time,
+    seen::{OF_APPS, View},
 };
+use crate::{auth::Identity, error::Failure, routes::Route};
 
 pub(crate) fn routes() -> Vec<Route> {
     [over_time::route(), latency::route(), export::route()].into()
@@ -29,7 +28,7 @@ pub(crate) fn routes() -> Vec<Route> {
 const USER: (&str, &str) = ("user", "Operators: only of this user");
 const APP: (&str, &str) = ("app", "Only of this app");
 const TOOL: (&str, &str) = ("tool", "Only of this tool, by canonical name");
-const OF: (&str, &str) = ("of", "`apps`: developers see what their own apps are used for");
+const OF: (&str, &str) = ("of", OF_APPS);
 const SINCE: (&str, &str) = ("since", "Only at this time or later, ISO 8601");
 const UNTIL: (&str, &str) = ("until", "Only before this time, ISO 8601");
 
@@ -48,15 +47,7 @@ impl Asked {
     /// The calls that were asked for, as far as they are this one's to see.
     pub(super) fn filter(self, who: &Identity) -> Result<UsageFilter, Failure> {
         let named = |what: &str, error: &dyn std::fmt::Display| Failure::invalid(format!("{what}: {error}"));
-        let (user, owner) = match (self.of.as_deref(), who) {
-            (
-                Some("apps"),
-                Identity::Person { role: Role::Developer | Role::Curator | Role::Operator, name, .. },
-            ) => (None, Some(name.clone())),
-            (Some("apps"), _) => return Err(Refusal::Forbidden("this needs a developer's token").into()),
-            (Some(_), _) => return Err(Failure::invalid("of: expected `apps`")),
-            (None, _) => (whose(who, self.user.as_deref())?, None),
-        };
+        let (user, owner) = View::of(who, self.user.as_deref(), self.of.as_deref())?.bounds();
         let filter = UsageFilter {
             user,
             owner,

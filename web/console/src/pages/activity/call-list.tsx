@@ -9,7 +9,7 @@ import { useMe } from '../../api/queries';
 import { Button } from '../../ui/button';
 import { Badge, Empty, ErrorBox, Loading, Notice } from '../../ui/feedback';
 import { duration, fullTime } from '../../ui/time';
-import { fits, listQuery, type Filters } from './filters';
+import { fits, listQuery, whoseQuery, type Filters } from './filters';
 import { doorWords, splitTool } from './words';
 
 const PAGE = '50';
@@ -45,8 +45,7 @@ export function CallList({ filters }: { filters: Filters }) {
     setFresh([]);
     setMissed(0);
   }, [key]);
-  const watched = me.operates && filters.user.trim() !== '' ? filters.user.trim() : undefined;
-  const watching = useCalls(!paused, watched, {
+  const watching = useCalls(!paused, whoseQuery(filters), {
     onCall: (call) => fits(call, filters) && setFresh((now) => [call, ...now].slice(0, MOST_ROWS)),
     onMissed: (count) => setMissed((now) => now + count),
   });
@@ -76,7 +75,6 @@ export function CallList({ filters }: { filters: Filters }) {
           {paused ? 'Go on' : 'Pause'}
         </Button>
       </div>
-      {filters.scope === 'apps' && <Notice>What others do with your apps is counted under Plots. This list has your own calls.</Notice>}
       {missed > 0 && <Notice kind="warn">{missed} calls came faster than they could be shown. Pause and go on to see them.</Notice>}
       {pages.isPending && <Loading what="the calls" />}
       {pages.error && <ErrorBox error={pages.error} onRetry={() => void pages.refetch()} />}
@@ -85,7 +83,7 @@ export function CallList({ filters }: { filters: Filters }) {
           <p>Nothing fits the filters. Calls appear here as they end.</p>
         </Empty>
       )}
-      {rows.length > 0 && <CallTable rows={rows} withUser={me.operates} />}
+      {rows.length > 0 && <CallTable rows={rows} scope={filters.scope} withUser={me.operates && filters.scope === 'mine'} />}
       {pages.hasNextPage && rows.length < MOST_ROWS && (
         <div className="more">
           <Button disabled={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
@@ -100,7 +98,7 @@ export function CallList({ filters }: { filters: Filters }) {
 
 const WHEN = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
-function CallTable({ rows, withUser }: { rows: readonly CallSummary[]; withUser: boolean }) {
+function CallTable({ rows, scope, withUser }: { rows: readonly CallSummary[]; scope: Filters['scope']; withUser: boolean }) {
   return (
     <div className="table-scroll card flush" tabIndex={0} role="region" aria-label="Calls">
       {/* Said once more by roles: on a phone the rows are drawn as blocks, and are a table all the same. */}
@@ -125,7 +123,7 @@ function CallTable({ rows, withUser }: { rows: readonly CallSummary[]; withUser:
                   </time>
                 </td>
                 <td className="tool" role="cell">
-                  <Link to="/activity/$id" params={{ id: call.id }}>
+                  <Link to="/activity/$id" params={{ id: call.id }} search={scope === 'apps' ? { of: 'apps' } : {}}>
                     {name}
                   </Link>
                   {app !== null && <span className="muted">{app}</span>}

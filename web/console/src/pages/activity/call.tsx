@@ -1,6 +1,6 @@
 /** One call: what happened, step by step. */
 import { useQuery } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { ArrowLeft } from 'lucide-react';
 import type { CallSummary } from '../../api/calls';
 import { api, data } from '../../api/client';
@@ -14,9 +14,10 @@ import './style.css';
 
 export function CallPage() {
   const { id } = useParams({ from: '/activity/$id' });
+  const { of } = useSearch({ from: '/activity/$id' });
   const call = useQuery({
-    queryKey: ['activity', 'call', id],
-    queryFn: ({ signal }) => data(api.GET('/api/calls/{id}', { params: { path: { id } }, signal })),
+    queryKey: ['activity', 'call', id, of ?? ''],
+    queryFn: ({ signal }) => data(api.GET('/api/calls/{id}', { params: { path: { id }, query: of === undefined ? {} : { of } }, signal })),
     staleTime: Infinity,
   });
   const missing = call.error instanceof Refused && call.error.status === 404;
@@ -31,7 +32,7 @@ export function CallPage() {
         {call.isPending && <Loading what="the call" />}
         {missing && (
           <Empty title="No such call">
-            <p>It is not yours, or it is older than the server keeps calls. A call is written a moment after it ends.</p>
+            <p>It is not {of === 'apps' ? 'of your apps' : 'yours'}, or it is older than the server keeps calls. A call is written a moment after it ends.</p>
           </Empty>
         )}
         {call.error && !missing && <ErrorBox error={call.error} onRetry={() => void call.refetch()} />}
@@ -45,7 +46,7 @@ function Details({ call }: { call: CallSummary }) {
   const facts: [string, string][] = [
     ['Began', fullTime(call.startedAt)],
     ['Took', duration(call.durationUs)],
-    ['For', call.userId],
+    ['For', call.userId ?? 'not shown to developers'],
     ['Called by', callerWords(call.caller)],
     ['Door', doorWords(call.door)],
     ['Ran in', call.source],

@@ -9,7 +9,7 @@ export const RANGES = [
 ] as const;
 
 export interface Filters {
-  /** `mine`: what is done for this user (operators: for everybody); `apps`: what the developer's own apps are used for. */
+  /** `mine`: what is done for this user (operators: for everybody); `apps`: what anybody does with the developer's own apps. */
   scope: 'mine' | 'apps';
   hours: string;
   app: string;
@@ -46,16 +46,18 @@ export function sinceOf(filters: Filters, now: number): string {
   return new Date(Math.floor(now / minute) * minute - Number(filters.hours) * 60 * minute).toISOString();
 }
 
-/** The ledger is asked for one's own calls only; what others did with one's apps is counted, not listed. */
 export function listQuery(filters: Filters, now: number): Query {
-  const { app, tool, outcome, user } = trimmed(filters);
-  return { app, tool, outcome, user, since: sinceOf(filters, now) };
+  return { ...usageQuery(filters, now), outcome: trimmed(filters).outcome };
 }
 
 export function usageQuery(filters: Filters, now: number): Query {
-  const { app, tool, user } = trimmed(filters);
-  const whose: Query = filters.scope === 'apps' ? { of: 'apps' } : { user };
-  return { app, tool, since: sinceOf(filters, now), ...whose };
+  const { app, tool } = trimmed(filters);
+  return { app, tool, since: sinceOf(filters, now), ...whoseQuery(filters) };
+}
+
+/** Whose calls. Developers are not told for whom their apps were called. */
+export function whoseQuery(filters: Filters): Query {
+  return filters.scope === 'apps' ? { of: 'apps' } : { user: trimmed(filters).user };
 }
 
 function trimmed(filters: Filters) {
@@ -66,12 +68,14 @@ function trimmed(filters: Filters) {
 interface Seen {
   tool: string;
   outcome: string;
-  userId: string;
+  /** Not told of calls of one's apps. */
+  userId?: string | null;
   startedAt: string;
 }
 
 /** Whether a call that just ended belongs to the list. */
 export function fits(call: Seen, filters: Filters): boolean {
-  const { app, tool, outcome, user } = trimmed(filters);
+  const { app, tool, outcome, user: named } = trimmed(filters);
+  const user = filters.scope === 'apps' ? '' : named;
   return (!app || call.tool.startsWith(`${app}:`)) && (!tool || call.tool === tool) && (!outcome || call.outcome === outcome) && (!user || call.userId === user);
 }

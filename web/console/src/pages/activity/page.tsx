@@ -24,7 +24,7 @@ export function ActivityPage() {
   const current = tabs.some((one) => one.id === tab) ? tab : 'calls';
   const names = useNames(filters.scope);
   return (
-    <Page title="Activity" lead={leadFor(me)} actions={<Export filters={filters} />}>
+    <Page title="Activity" lead={leadFor(me, filters.scope)} actions={<Export filters={filters} />}>
       <div className="activity-page">
         <Tabs
           label="Activity"
@@ -45,8 +45,9 @@ export function ActivityPage() {
   );
 }
 
-function leadFor(me: { operates: boolean; authMode: string }): string {
-  const whose = me.operates && me.authMode === 'token' ? 'Every call on this server' : 'Every call made for you';
+function leadFor(me: { operates: boolean; authMode: string }, scope: 'mine' | 'apps'): string {
+  const mine = me.operates && me.authMode === 'token' ? 'Every call on this server' : 'Every call made for you';
+  const whose = scope === 'apps' ? 'Every call of your apps, whoever made it' : mine;
   return `${whose}. Arguments and results are not kept.`;
 }
 

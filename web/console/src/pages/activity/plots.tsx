@@ -8,7 +8,7 @@ import { Select } from '../../ui/form';
 import { Card } from '../../ui/page';
 import { duration } from '../../ui/time';
 import { usageQuery, type Filters } from './filters';
-import { bucketLabels, errorRates, seriesName } from './shape';
+import { bucketLabels, callSeries, errorSeries } from './shape';
 import { outcomeWords, STEPS, STEP_WORDS } from './words';
 
 const REFRESH_MS = 30_000;
@@ -67,11 +67,11 @@ function OverTime({ usage, by, onBy }: { usage: UsageOverTime; by: 'app' | 'tool
           </label>
         }
       >
-        <Chart title="Calls over time" kind="stacked" labels={labels} series={usage.series.map((one) => ({ name: seriesName(one.key), values: one.calls, ...(one.key === '*' && { hue: 7 }) }))} />
+        <Chart title="Calls over time" kind="stacked" labels={labels} series={callSeries(usage.series)} />
       </Card>
       <div className="grid-2">
         <Card title="Errors">
-          <Chart title="Share of calls that failed" kind="line" labels={labels} series={[{ name: 'errors', values: errorRates(usage.series), hue: 4 }]} format={(value) => `${Math.round(value * 10) / 10} %`} />
+          <Chart title="Share of calls that failed" kind="line" labels={labels} series={errorSeries(usage.series)} format={(value) => `${Math.round(value * 10) / 10} %`} />
         </Card>
         <Card title="Outcomes">
           <ul className="plain-list outcomes" aria-label="Outcomes">

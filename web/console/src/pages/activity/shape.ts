@@ -1,4 +1,5 @@
 /** Numbers of the server in the shape that plots have. */
+import type { Series } from '../../ui/chart';
 
 const DAY_S = 86_400;
 
@@ -10,14 +11,32 @@ export function bucketLabels(from: string, seconds: number, count: number, local
   return Array.from({ length: count }, (_, place) => format.format(new Date(start + place * seconds * 1_000)));
 }
 
+interface Counted {
+  key: string;
+  calls: readonly number[];
+  errors: readonly number[];
+}
+
 /** Percent of calls that failed, in each bucket; none where nothing was called. */
-export function errorRates(series: readonly { calls: readonly number[]; errors: readonly number[] }[]): number[] {
-  const sum = (pick: (one: { calls: readonly number[]; errors: readonly number[] }) => readonly number[], place: number) =>
-    series.reduce((total, one) => total + (pick(one)[place] ?? 0), 0);
+export function errorRates(series: readonly Pick<Counted, 'calls' | 'errors'>[]): number[] {
+  const sum = (what: 'calls' | 'errors', place: number) => series.reduce((total, one) => total + (one[what][place] ?? 0), 0);
   return (series[0]?.calls ?? []).map((_, place) => {
-    const calls = sum((one) => one.calls, place);
-    return calls === 0 ? 0 : (100 * sum((one) => one.errors, place)) / calls;
+    const calls = sum('calls', place);
+    return calls === 0 ? 0 : (100 * sum('errors', place)) / calls;
   });
 }
+
+/** What each app or tool was called; one has the same name and colour in all plots. */
+export const callSeries = (series: readonly Counted[]): Series[] => series.map((one, place) => ({ ...lookOf(one, place), values: one.calls }));
+
+/** How much of it failed; where there is more than one, all of them together as well. */
+export function errorSeries(series: readonly Counted[]): Series[] {
+  const each = series.map((one, place): Series => ({ ...lookOf(one, place), values: errorRates([one]) }));
+  return each.length > 1 ? [...each, { name: 'all together', values: errorRates(series), isTotal: true }] : each;
+}
+
+const HUES = 8;
+const REST_HUE = 7;
+const lookOf = ({ key }: Counted, place: number) => ({ name: seriesName(key), hue: key === '*' ? REST_HUE : place % HUES });
 
 export const seriesName = (key: string) => (key === '*' ? 'all others' : key);

@@ -6,6 +6,7 @@ export interface AppDraft {
   name: string;
   description: string;
   publicUrl: string;
+  iconUrl: string;
   kind: App['kind'];
   appType: App['appType'];
   legacy: boolean;
@@ -22,6 +23,7 @@ export const NEW_APP: AppDraft = {
   name: '',
   description: '',
   publicUrl: '',
+  iconUrl: '',
   kind: 'session',
   appType: 'standard',
   legacy: false,
@@ -31,6 +33,7 @@ export const NEW_APP: AppDraft = {
   hardware: {},
 };
 
+const textOf = (text: string) => (text.trim() === '' ? null : text.trim());
 const seconds = (ms: number | null | undefined) => (ms === null || ms === undefined ? '' : String(ms / 1_000));
 const millis = (text: string) => (text.trim() === '' ? null : Math.round(Number(text) * 1_000));
 
@@ -40,6 +43,7 @@ export function draftOf(app: App): AppDraft {
     name: app.name,
     description: app.description,
     publicUrl: app.publicUrl ?? '',
+    iconUrl: app.iconUrl ?? '',
     kind: app.kind,
     appType: app.appType,
     legacy: app.legacy,
@@ -56,7 +60,8 @@ export function detailsOf(draft: AppDraft) {
   return {
     name: draft.name.trim(),
     description: draft.description.trim(),
-    publicUrl: draft.publicUrl.trim() === '' ? null : draft.publicUrl.trim(),
+    publicUrl: textOf(draft.publicUrl),
+    iconUrl: textOf(draft.iconUrl),
     kind: draft.kind,
     appType: draft.appType,
     legacy: draft.legacy,

@@ -38,6 +38,9 @@ export function AppForm({ draft, onChange, isNew, wrong }: Props) {
       <Field label="URL" hint="Where the app answers, such as https://todo.example.com" error={wrong.publicUrl}>
         <Input value={draft.publicUrl} onChange={set('publicUrl')} inputMode="url" autoComplete="off" autoCapitalize="off" spellCheck={false} />
       </Field>
+      <Field label="Picture" hint="An https address of a square PNG, JPEG, WebP, GIF or SVG of at most 128 KiB, or a small one as data:image" error={wrong.iconUrl}>
+        <Input value={draft.iconUrl} onChange={set('iconUrl')} inputMode="url" autoComplete="off" autoCapitalize="off" spellCheck={false} />
+      </Field>
       <div className="grid-2">
         <Field label="Kind" hint={draft.kind === 'session' ? 'Is woken before a call, connects, can show and hear' : 'Answers calls and does nothing else'}>
           <Select

@@ -4,7 +4,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useMe } from '../../api/queries';
-import { Avatar } from '../../ui/avatar';
+import { AppIcon } from '../../ui/app-icon';
 import { Button } from '../../ui/button';
 import { Badge, Empty, ErrorBox, Loading } from '../../ui/feedback';
 import { useMore } from '../../ui/more';
@@ -82,7 +82,7 @@ export function AppsPage() {
 function AppRow({ app, showOwner }: { app: App; showOwner: boolean }) {
   return (
     <li className="card app-row">
-      <Avatar name={app.name || app.packageName} />
+      <AppIcon name={app.name || app.packageName} packageName={app.packageName} icon={app.iconUrl} />
       <div className="grow">
         <h2>
           <Link to="/apps/$package" params={{ package: app.packageName }}>

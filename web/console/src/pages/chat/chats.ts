@@ -3,10 +3,10 @@
  * are written down while they change.
  */
 import { Chat } from '@ai-sdk/react';
-import { createChatOptions, type ChatSettings, type ToolyardMessage } from '@toolyard/client';
+import { createChatOptions, CutError, type ChatSettings, type ToolyardMessage } from '@toolyard/client';
 import type { ChatTransport } from 'ai';
-import { plain } from '../../api/client';
-import { credentials, onSessionChange } from '../../api/session';
+import { answered, plain } from '../../api/client';
+import { onLapse, onSessionChange } from '../../api/session';
 import { browserTools, syncBrowserTools } from '../../plugins/manager';
 import { toast, toastError } from '../../ui/toast';
 import { contentOf, conversations, saveConversation } from './conversations';
@@ -34,6 +34,10 @@ export class Talk {
   #ending: Promise<unknown> = Promise.resolve();
   #warned = false;
   #left = false;
+  /** Ends what is being heard. */
+  #hearing: AbortController | undefined;
+  /** The token lapsed in the middle of an answer. */
+  #lapsed = false;
 
   constructor(
     readonly user: string,
@@ -110,12 +114,28 @@ export class Talk {
 
   save(): void {
     if (this.#left) return;
-    const state = { open: this.isBusy, model: this.model };
+    const state = { open: this.isBusy || this.#lapsed, model: this.model };
     const saved = saveConversation(this.user, this.id, { messages: this.chat.messages, durations: this.notes.durations() }, state);
     if (!saved && !this.#warned) {
       this.#warned = true;
       toast('This browser has no room to keep the conversation.', true);
     }
+  }
+
+  /** The token lapsed: nothing more is heard with it. What was not sent yet waits for the next one by itself. */
+  pause(): void {
+    if (this.#hearing === undefined) return;
+    this.#lapsed = true;
+    this.#hearing.abort();
+    this.#hearing = undefined;
+    this.save();
+  }
+
+  /** There is a new token: what was cut off is heard from its first word. */
+  goOn(): void {
+    if (!this.#lapsed && !(this.chat.error instanceof CutError)) return;
+    this.#lapsed = false;
+    this.resume().catch(toastError);
   }
 
   /** From now on nothing is sent or written down. With `isDeleted` the server ends the answer too. */
@@ -172,12 +192,22 @@ export class Talk {
   }
 
   async #fetch(input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<Response> {
-    const headers = new Headers(init.headers);
-    for (const [name, value] of Object.entries(credentials())) headers.set(name, value);
-    const response = await fetch(input, { ...init, headers });
+    const response = await answered(new Request(input, init));
     const seconds = response.ok ? Number.NaN : Number.parseInt(response.headers.get('Retry-After') ?? '', 10);
     this.retryAt = Number.isNaN(seconds) ? null : Date.now() + seconds * 1_000;
-    return response;
+    return response.ok ? this.#heard(response) : response;
+  }
+
+  /** The same answer, which can be left in the middle. */
+  #heard(response: Response): Response {
+    if (response.body === null) return response;
+    const hearing = new AbortController();
+    this.#hearing = hearing;
+    const end = () => {
+      if (this.#hearing === hearing) this.#hearing = undefined;
+    };
+    const body = response.body.pipeThrough(new TransformStream({ flush: end }), { signal: hearing.signal });
+    return new Response(body, response);
   }
 }
 
@@ -204,6 +234,13 @@ export function forgetTalk(id: string, isDeleted = false): void {
 // Nothing of one user is shown to the next.
 onSessionChange(() => {
   for (const id of [...talks.keys()]) forgetTalk(id);
+});
+
+onLapse((now) => {
+  for (const talk of talks.values()) {
+    if (now === 'lapsed') talk.pause();
+    if (now === 'renewed') talk.goOn();
+  }
 });
 
 // The last words before a reload are kept too, and that the answer was not through.

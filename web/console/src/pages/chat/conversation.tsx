@@ -1,5 +1,6 @@
 /** The messages of one conversation, and where the next one is written. */
 import { useChat } from '@ai-sdk/react';
+import { CutError } from '@toolyard/client';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { meQuery, queryClient } from '../../api/queries';
 import { Button } from '../../ui/button';
@@ -43,8 +44,8 @@ export function Conversation({ talk, onBegin }: { talk: Talk; onBegin: () => voi
     [talk],
   );
   useEffect(() => {
-    // The shell asks for sign-in where the server does not know the user any more.
-    if ((error as { status?: number } | undefined)?.status === 401) void queryClient.invalidateQueries({ queryKey: meQuery.queryKey });
+    // The server ends its streams with the token: whether that was it is asked, and the rest is heard after the sign-in.
+    if (error instanceof CutError) void queryClient.invalidateQueries({ queryKey: meQuery.queryKey });
   }, [error]);
   const hiddenCount = Math.max(0, messages.length - shown);
   return (

@@ -3,7 +3,7 @@ import { getToolName, type DynamicToolUIPart, type ToolUIPart } from 'ai';
 import type { ProgressData, ToolData } from '@toolyard/client';
 import { ChevronRight, CircleAlert, CircleCheck, CircleSlash } from 'lucide-react';
 import { ownerOf } from '../../plugins/manager';
-import { Avatar } from '../../ui/avatar';
+import { AppIcon } from '../../ui/app-icon';
 import { Chart } from '../../ui/chart';
 import { Code } from '../../ui/code';
 import { duration } from '../../ui/time';
@@ -35,7 +35,7 @@ export function ToolRow({ part, about, progress, ms, live }: Props) {
       <details>
         <summary>
           <ChevronRight size={16} aria-hidden className="turn" />
-          <Avatar name={app} small />
+          <AppIcon name={app} packageName={about?.name?.split(':')[0]} icon={about?.icon} small />
           <span className="tool-name">
             <strong>{app}</strong> {title}
           </span>

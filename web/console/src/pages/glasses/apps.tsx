@@ -3,7 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client';
 import { queryClient } from '../../api/queries';
-import { Avatar } from '../../ui/avatar';
+import { AppIcon } from '../../ui/app-icon';
 import { Button } from '../../ui/button';
 import { Badge, ErrorBox, Loading } from '../../ui/feedback';
 import { Card } from '../../ui/page';
@@ -49,7 +49,7 @@ function AppRow({ app, running, on }: { app: InstalledApp; running: RunningApp |
   });
   return (
     <li>
-      <Avatar name={app.name} small />
+      <AppIcon name={app.name} packageName={app.packageName} icon={app.icon} small />
       <span className="grow">
         <strong>{app.name}</strong>
         <span className="app-state">

@@ -6,7 +6,7 @@ import { useSyncExternalStore } from 'react';
 import { getGlassesTicket } from '../../api/console';
 import { told } from '../../api/error';
 import { meQuery, queryClient } from '../../api/queries';
-import { onSessionChange, session } from '../../api/session';
+import { onLapse, onSessionChange, session } from '../../api/session';
 import { play, silence } from './sound';
 import { FIRST, logged, nextId, parted, received, spokenEnded, type LogKind, type Worn } from './state';
 import { ping, played, readMessage, wear, type Incoming } from './wire';
@@ -205,5 +205,14 @@ export function setLanguage(next: string): void {
 onSessionChange(() => {
   disconnect();
   set({ ...state, log: [], aloud: [], problem: null });
+});
+
+let wornWhenLapsed = false;
+onLapse((now) => {
+  if (now === 'lapsed') {
+    wornWhenLapsed = state.status !== 'off';
+    disconnect();
+  }
+  if (now === 'renewed' && wornWhenLapsed) connect();
 });
 window.addEventListener('pagehide', disconnect);

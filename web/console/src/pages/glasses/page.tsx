@@ -42,7 +42,7 @@ export function GlassesPage() {
   useEffect(() => {
     void queryClient.invalidateQueries({ queryKey: ['glasses'] });
   }, [worn.changes]);
-  useCalls(worn.status === 'on', me.userId ?? undefined, { onCall: tellCall });
+  useCalls(worn.status === 'on', { user: me.userId ?? undefined }, { onCall: tellCall });
 
   const nameOf = (app: string) => installed.data?.find((one) => one.packageName === app)?.name ?? app;
   const on = worn.status === 'on';

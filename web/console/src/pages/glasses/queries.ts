@@ -10,6 +10,7 @@ export type RunningApp = components['schemas']['RunningApp'];
 export interface InstalledApp {
   packageName: string;
   name: string;
+  icon: string | null | undefined;
   /** Whether it can be opened: apps that only answer calls cannot. */
   opens: boolean;
   fits: boolean;
@@ -38,7 +39,7 @@ export const installedQuery = queryOptions({
     const known = new Map(library.apps.map((app) => [app.packageName, app]));
     return installs.slice(0, MAX_APPS).map(({ packageName }) => {
       const app = known.get(packageName);
-      return { packageName, name: app?.name || packageName, opens: app === undefined ? !packageName.startsWith('mcp.') : app.kind === 'session', fits: app?.fit.fits ?? true };
+      return { packageName, name: app?.name || packageName, icon: app?.iconUrl, opens: app === undefined ? !packageName.startsWith('mcp.') : app.kind === 'session', fits: app?.fit.fits ?? true };
     });
   },
 });

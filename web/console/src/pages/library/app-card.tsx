@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { api, data } from '../../api/client';
 import type { LibraryApp } from '../../api/console';
 import { queryClient } from '../../api/queries';
-import { Avatar } from '../../ui/avatar';
+import { AppIcon } from '../../ui/app-icon';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
 import { Badge } from '../../ui/feedback';
@@ -19,7 +19,7 @@ export function AppCard({ app, model }: { app: LibraryApp; model: string | undef
   return (
     <li className="card library-card">
       <div className="library-card-head">
-        <Avatar name={app.name} />
+        <AppIcon name={app.name} packageName={app.packageName} icon={app.iconUrl} />
         <div className="grow">
           <h2>{app.name}</h2>
           <p className="library-package">{app.packageName}</p>

@@ -3,8 +3,8 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useDebounced } from '../../ui/debounced';
-import { Button } from '../../ui/button';
 import { Empty, ErrorBox, Loading } from '../../ui/feedback';
+import { MoreFromServer } from '../../ui/more';
 import { Page } from '../../ui/page';
 import { Search } from '../../ui/search';
 import { AppCard } from './app-card';
@@ -45,13 +45,7 @@ export function LibraryPage() {
             <AppCard key={app.packageName} app={app} model={model} />
           ))}
         </ul>
-        {library.hasNextPage && (
-          <p className="more">
-            <Button disabled={library.isFetchingNextPage} onClick={() => void library.fetchNextPage()}>
-              {library.isFetchingNextPage ? 'Loading …' : 'Show more'}
-            </Button>
-          </p>
-        )}
+        <MoreFromServer pages={library} />
       </Page>
     </div>
   );

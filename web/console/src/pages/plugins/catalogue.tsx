@@ -7,6 +7,7 @@ import { Avatar } from '../../ui/avatar';
 import { Button } from '../../ui/button';
 import { Badge, Empty, ErrorBox, Loading } from '../../ui/feedback';
 import { Field, Input } from '../../ui/form';
+import { MoreFromServer } from '../../ui/more';
 import { toastError } from '../../ui/toast';
 import { PermissionList } from './permission-list';
 import { getCatalogue, getCatalogued } from './server-api';
@@ -72,11 +73,7 @@ export function Catalogue({ onReview }: { onReview: (text: string) => void }) {
           );
         })}
       </ul>
-      {pages.hasNextPage && (
-        <Button disabled={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
-          Show more
-        </Button>
-      )}
+      <MoreFromServer pages={pages} />
     </>
   );
 }

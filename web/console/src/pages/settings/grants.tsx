@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { api, data } from '../../api/client';
 import { getLibrary } from '../../api/console';
 import { queryClient } from '../../api/queries';
-import { Avatar } from '../../ui/avatar';
+import { AppIcon } from '../../ui/app-icon';
 import { Button } from '../../ui/button';
 import { Empty, ErrorBox, Loading } from '../../ui/feedback';
 import { Switch } from '../../ui/form';
@@ -16,9 +16,9 @@ const MOST = 200;
 
 export function Grants() {
   const installs = useQuery({ queryKey: ['installs'], queryFn: () => data(api.GET('/api/installs')) });
-  // Only for the names; without them the packages are shown.
+  // Only for names and pictures; without them the packages are shown.
   const library = useQuery({ queryKey: ['settings', 'names'], queryFn: () => getLibrary({ limit: 100 }) });
-  const names = new Map(library.data?.apps.map((app) => [app.packageName, app.name]));
+  const known = new Map(library.data?.apps.map((app) => [app.packageName, app]));
   const list = installs.data?.installs.slice(0, MOST) ?? [];
   return (
     <>
@@ -36,14 +36,14 @@ export function Grants() {
       )}
       <ul className="plain-list" aria-label="Your apps">
         {list.map((install) => (
-          <Grant key={install.packageName} app={install.packageName} name={names.get(install.packageName) || install.packageName} granted={install.assistant} />
+          <Grant key={install.packageName} app={install.packageName} name={known.get(install.packageName)?.name || install.packageName} icon={known.get(install.packageName)?.iconUrl} granted={install.assistant} />
         ))}
       </ul>
     </>
   );
 }
 
-function Grant({ app, name, granted }: { app: string; name: string; granted: boolean }) {
+function Grant({ app, name, icon, granted }: { app: string; name: string; icon: string | null | undefined; granted: boolean }) {
   const [open, setOpen] = useState(false);
   // Shown at once, until the server has said so.
   const [wanted, setWanted] = useState<boolean>();
@@ -67,7 +67,7 @@ function Grant({ app, name, granted }: { app: string; name: string; granted: boo
   return (
     <li className="card">
       <div className="row">
-        <Avatar name={name} />
+        <AppIcon name={name} packageName={app} icon={icon} />
         <div className="grow">
           <h2>{name}</h2>
           <code>{app}</code>

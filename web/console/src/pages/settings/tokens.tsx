@@ -1,5 +1,5 @@
 /** Tokens: what is out there, a new one, and taking one back. */
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { KeyRound } from 'lucide-react';
 import { useState } from 'react';
 import { getTokens, revokeToken, type TokenInfo } from '../../api/console';
@@ -8,20 +8,26 @@ import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
 import { Badge, Empty, ErrorBox, Loading } from '../../ui/feedback';
 import { Check } from '../../ui/form';
+import { MoreFromServer } from '../../ui/more';
 import { Ago } from '../../ui/time';
 import { toast, toastError } from '../../ui/toast';
 import { NewToken } from './new-token';
 import { stateOf } from './token-state';
 
-const MOST = 300;
+const PAGE = 100;
 
 export function Tokens() {
   const me = useMe();
-  const list = useQuery({ queryKey: ['tokens'], queryFn: getTokens });
+  const list = useInfiniteQuery({
+    queryKey: ['tokens'],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) => getTokens({ before: pageParam, limit: PAGE }, signal),
+    getNextPageParam: (last) => last.next ?? undefined,
+  });
   const [making, setMaking] = useState(false);
   const [ended, setEnded] = useState(false);
-  const all = list.data?.tokens ?? [];
-  const shown = all.filter((token) => ended || stateOf(token, Date.now()) === 'good').slice(0, MOST);
+  const all = list.data?.pages.flatMap((page) => page.tokens) ?? [];
+  const shown = all.filter((token) => ended || stateOf(token, Date.now()) === 'good');
   return (
     <>
       <div className="row between tab-head">
@@ -35,12 +41,14 @@ export function Tokens() {
       {list.isPending && <Loading what="the tokens" />}
       {list.error && <ErrorBox error={list.error} onRetry={() => void list.refetch()} />}
       {all.length > 0 && <Check label="Show ended and revoked ones too" checked={ended} onChange={setEnded} />}
-      {list.data && shown.length === 0 && (
+      {shown.length === 0 && list.hasNextPage && <p className="muted">The newest {all.length} tokens have ended or are revoked.</p>}
+      {list.data && shown.length === 0 && !list.hasNextPage && (
         <Empty title="No tokens">
           <p>Tokens made on the command line without the server's database are good as well, but are not listed.</p>
         </Empty>
       )}
       {shown.length > 0 && <TokenList tokens={shown} withWhom={me.operates} />}
+      <MoreFromServer pages={list} />
       {making && <NewToken onClose={() => setMaking(false)} />}
     </>
   );
@@ -81,7 +89,7 @@ function TokenList({ tokens, withWhom }: { tokens: readonly TokenInfo[]; withWho
       </ul>
       {asked !== undefined && (
         <Confirm title={`Revoke “${asked.name}”?`} action="Revoke" danger busy={revoke.isPending} onConfirm={() => revoke.mutate(asked)} onClose={() => ask(undefined)}>
-          <p>Whatever uses this token is refused from now on. It cannot be undone; a new token can be made.</p>
+          <p>Whatever uses this token is refused from now on. Tokens that were made with it are revoked too. It cannot be undone; new tokens can be made.</p>
         </Confirm>
       )}
     </>

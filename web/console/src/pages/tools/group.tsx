@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import { queryClient } from '../../api/queries';
-import { Avatar } from '../../ui/avatar';
+import { AppIcon } from '../../ui/app-icon';
 import { Badge } from '../../ui/feedback';
 import { Switch } from '../../ui/form';
 import { useMore } from '../../ui/more';
@@ -22,7 +22,7 @@ export function Group({ group, added, changed }: Props) {
   return (
     <section className="card tools-group" aria-labelledby={id}>
       <div className="tools-group-head">
-        <Avatar name={group.name} small />
+        <AppIcon name={group.name} packageName={group.package} icon={group.icon} small />
         <h2 id={id}>{group.name}</h2>
         {group.name !== group.package && <code>{group.package}</code>}
       </div>

@@ -8,6 +8,7 @@ import { split, toolOf, type Tool } from './tool';
 export interface ToolGroup {
   package: string;
   name: string;
+  icon: string | null | undefined;
   tools: Tool[];
 }
 
@@ -27,7 +28,7 @@ export function useTools(listed: Listed | undefined, off: { tools: { name: strin
     const all = [...shown, ...hidden];
     const groups = new Map<string, ToolGroup>();
     for (const tool of all) {
-      const group = groups.get(tool.package) ?? { package: tool.package, name: nameOf(tool.package, apps), tools: [] };
+      const group = groups.get(tool.package) ?? { package: tool.package, name: nameOf(tool.package, apps), icon: apps?.find(({ packageName }) => packageName === tool.package)?.iconUrl, tools: [] };
       group.tools.push(tool);
       groups.set(tool.package, group);
     }

@@ -1,0 +1,149 @@
+//! Pictures of apps that lie on other hosts. The server fetches them, through the guard, so that nobody who looks at an app
+//! tells its developer's host so, and the console asks nobody but its own server.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, header};
+use http_body_util::Full;
+use jiff::Timestamp;
+use tokio::{sync::Semaphore, time::timeout};
+use toolyard_core::ports::Clock;
+use toolyard_net::{Guard, HttpClient, OutsideUrl, Response};
+
+/// Largest picture, in bytes.
+const MAX_BYTES: usize = 128 * 1024;
+/// Pictures that are kept, 8 MiB at most.
+const MAX_KEPT: usize = 64;
+/// How long one is good, and how long it is not asked for again where it could not be had. In seconds.
+const GOOD_S: i64 = 300;
+/// How long it may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How many are fetched at once.
+const AT_ONCE: usize = 8;
+
+/// A picture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Icon {
+    pub(crate) media_type: &'static str,
+    pub(crate) bytes: Bytes,
+}
+
+/// Fetches pictures, and keeps the last ones.
+pub(crate) struct Icons {
+    http: HttpClient,
+    guard: Guard,
+    clock: Arc<dyn Clock>,
+    room: Semaphore,
+    /// The newest at the back.
+    kept: Mutex<VecDeque<Kept>>,
+}
+
+struct Kept {
+    url: String,
+    until: Timestamp,
+    /// Why there is none.
+    icon: Result<Icon, String>,
+}
+
+impl Icons {
+    pub(crate) fn new(http: HttpClient, guard: Guard, clock: Arc<dyn Clock>) -> Self {
+        Self { http, guard, clock, room: Semaphore::new(AT_ONCE), kept: Mutex::default() }
+    }
+
+    /// The picture at an address, or why there is none.
+    pub(crate) async fn get(&self, url: &str) -> Result<Icon, String> {
+        if let Some(known) = self.known(url) {
+            return known;
+        }
+        let _room = self.room.acquire().await;
+        // Somebody may have fetched it meanwhile.
+        if let Some(known) = self.known(url) {
+            return known;
+        }
+        let late = |_| Err(format!("it did not come within {} s", PATIENCE.as_secs()));
+        let icon = timeout(PATIENCE, self.fetch(url)).await.unwrap_or_else(late);
+        self.keep(url, icon.clone());
+        icon
+    }
+
+    fn known(&self, url: &str) -> Option<Result<Icon, String>> {
+        let now = self.clock.now();
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|one| one.until > now);
+        kept.iter().find(|one| one.url == url).map(|one| one.icon.clone())
+    }
+
+    fn keep(&self, url: &str, icon: Result<Icon, String>) {
+        let until = self.clock.now().saturating_add(jiff::SignedDuration::from_secs(GOOD_S));
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|one| one.url != url);
+        if kept.len() == MAX_KEPT {
+            kept.pop_front();
+        }
+        kept.push_back(Kept { url: url.to_owned(), until: until.unwrap_or(Timestamp::MAX), icon });
+    }
+
+    async fn fetch(&self, url: &str) -> Result<Icon, String> {
+        let url = OutsideUrl::parse(url, &self.guard).map_err(|error| error.to_string())?;
+        let mut request = Request::new(Full::new(Bytes::new()));
+        *request.uri_mut() = url.uri().clone();
+        request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("image/*"));
+        let response = self.http.send(request).await.map_err(|error| error.to_string())?;
+        if !response.status.is_success() {
+            return Err(format!("its host answered {}", response.status));
+        }
+        let says_svg = is_svg(&response);
+        let bytes = response.bytes(MAX_BYTES).await.map_err(|error| error.to_string())?;
+        let media_type = media_type(&bytes, says_svg)
+            .ok_or("what is there is no PNG, JPEG, GIF, WebP, ICO or SVG picture")?;
+        Ok(Icon { media_type, bytes })
+    }
+}
+
+fn is_svg(response: &Response) -> bool {
+    let declared = response.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    declared.is_some_and(|declared| declared.trim_start().to_ascii_lowercase().starts_with("image/svg+xml"))
+}
+
+/// By how it begins: what a host says of its files is often wrong, and a browser shall not have to guess. An SVG is a text
+/// like any other, so its host has to say so.
+fn media_type(bytes: &[u8], says_svg: bool) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        [0, 0, 1, 0, ..] => Some("image/x-icon"),
+        _ if says_svg && bytes.windows(4).any(|part| part == b"<svg") => Some("image/svg+xml"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_is_known_by_how_it_begins() {
+        let known: [(&[u8], _); 5] = [
+            (b"\x89PNG\r\n\x1a\n....", "image/png"),
+            (b"\xff\xd8\xff\xe0", "image/jpeg"),
+            (b"GIF89a", "image/gif"),
+            (b"RIFF\x01\x02\x03\x04WEBPVP8 ", "image/webp"),
+            (b"\0\0\x01\0\x01", "image/x-icon"),
+        ];
+        for (bytes, expected) in known {
+            assert_eq!((media_type(bytes, false), media_type(bytes, true)), (Some(expected), Some(expected)));
+        }
+        let drawing = b"<?xml version=\"1.0\"?><svg xmlns=\"http://www.w3.org/2000/svg\"/>";
+        assert_eq!((media_type(drawing, true), media_type(drawing, false)), (Some("image/svg+xml"), None));
+        for other in [&b""[..], b"<html><script>", b"\x89PN", b"RIFF"] {
+            assert_eq!(media_type(other, true), None);
+        }
+    }
+}

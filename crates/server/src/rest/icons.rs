@@ -1,0 +1,46 @@
+//! `GET /api/apps/{package}/icon`: the picture of an app, from this server.
+
+use axum::{extract::State, response::IntoResponse as _};
+use http::{HeaderValue, Method, header};
+use toolyard_protocol::{PackageName, api::ApiErrorCode};
+
+use super::Answer;
+use crate::{
+    auth::Anybody,
+    error::Failure,
+    extract::Path,
+    routes::{Access, Route},
+    state::AppState,
+};
+
+/// For whoever opens the picture itself: an SVG is a document, and none of ours.
+const HARMLESS: HeaderValue =
+    HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; sandbox");
+
+pub(crate) fn routes() -> Vec<Route> {
+    const TEXT: &str = "The picture of an app whose `iconUrl` is on another host, fetched by this server";
+    vec![Route::new(Method::GET, "/api/apps/{package}/icon", Access::Known, TEXT, icon)]
+}
+
+async fn icon(
+    State(state): State<AppState>,
+    Anybody(_): Anybody,
+    Path(package): Path<PackageName>,
+) -> Answer {
+    let missing = |why: &str| {
+        Failure::new(ApiErrorCode::NotFound, format!("there is no picture of {package} to show: {why}"))
+    };
+    let app = state.catalog.app(&package).await?.ok_or_else(|| missing("there is no such app"))?;
+    let url = app.head.record.details.icon_url.as_deref().ok_or_else(|| missing("it names none"))?;
+    if url.starts_with("data:") {
+        return Err(missing("it is in its `iconUrl`"));
+    }
+    let icon = state.icons.get(url).await.map_err(|why| missing(&why))?;
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static(icon.media_type)),
+        (header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=300")),
+        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (header::CONTENT_SECURITY_POLICY, HARMLESS),
+    ];
+    Ok((headers, icon.bytes).into_response())
+}

@@ -1,0 +1,116 @@
+//! Which calls somebody sees, and what of them: one rule for the ledger and all that is counted from it.
+
+use toolyard_core::ports::CallRecord;
+use toolyard_protocol::{
+    UserId,
+    api::{CallSummary, outcome_text},
+    session::iso_millis,
+};
+
+use crate::{
+    auth::{Identity, Proof, Refusal, Role},
+    error::Failure,
+    state::AppState,
+};
+
+/// What `of` means.
+pub(super) const OF_APPS: &str = "`apps`: developers see what their own apps are used for, not by whom";
+
+/// Which calls somebody sees.
+pub(super) enum View {
+    /// Everybody's, or one user's.
+    Users(Option<UserId>),
+    /// Of this one's apps, without a word by whom.
+    Apps(String),
+}
+
+impl View {
+    /// Which calls are asked for, as far as they are this one's to see.
+    pub(super) fn of(who: &Identity, user: Option<&str>, of: Option<&str>) -> Result<Self, Failure> {
+        match (of, who) {
+            (
+                Some("apps"),
+                Identity::Person { role: Role::Developer | Role::Curator | Role::Operator, name, .. },
+            ) => Ok(Self::Apps(name.clone())),
+            (Some("apps"), _) => Err(Refusal::Forbidden("this needs a developer's token").into()),
+            (Some(_), _) => Err(Failure::invalid("of: expected `apps`")),
+            (None, _) => whose(who, user).map(Self::Users),
+        }
+    }
+
+    /// The user and the owner of apps to whom it is bound.
+    pub(super) fn bounds(&self) -> (Option<UserId>, Option<String>) {
+        match self {
+            Self::Users(user) => (user.clone(), None),
+            Self::Apps(owner) => (None, Some(owner.clone())),
+        }
+    }
+
+    /// A call as it is shown, if it is one of these.
+    pub(super) async fn show(
+        &self,
+        state: &AppState,
+        call: &CallRecord,
+    ) -> Result<Option<CallSummary>, Failure> {
+        let is_seen = match (self, &call.package) {
+            (Self::Users(user), _) => user.as_ref().is_none_or(|user| call.user == *user),
+            (Self::Apps(_), None) => false,
+            (Self::Apps(owner), Some(package)) => {
+                state.catalog.app(package).await?.is_some_and(|app| app.head.record.owner == *owner)
+            }
+        };
+        Ok(is_seen.then(|| self.summary(call)))
+    }
+
+    /// One of these calls as it is shown.
+    pub(super) fn summary(&self, call: &CallRecord) -> CallSummary {
+        let whole = summary(call);
+        match self {
+            Self::Users(_) => whole,
+            Self::Apps(_) => CallSummary { user_id: None, ..whole },
+        }
+    }
+}
+
+/// Whose calls: everybody's only for operators.
+fn whose(who: &Identity, named: Option<&str>) -> Result<Option<UserId>, Failure> {
+    let parse =
+        |text: &str| text.parse::<UserId>().map_err(|error| Failure::invalid(format!("user: {error}")));
+    match (who, named) {
+        (Identity::App(_), _) => Err(Refusal::Forbidden("an app key cannot read the ledger").into()),
+        (Identity::Person { role: Role::Operator, .. }, Some(user)) => parse(user).map(Some),
+        // In dev mode the header says who asks; the operator who names nobody sees all.
+        (Identity::Person { role: Role::Operator, proof: Proof::Header, name }, None) if name != "dev" => {
+            parse(name).map(Some)
+        }
+        (Identity::Person { role: Role::Operator, .. }, None) => Ok(None),
+        (Identity::Person { name, .. }, named) => {
+            let own = parse(name)?;
+            match named.map(parse).transpose()? {
+                Some(other) if other != own => {
+                    Err(Refusal::Forbidden("these are another user's calls").into())
+                }
+                _ => Ok(Some(own)),
+            }
+        }
+    }
+}
+
+fn summary(call: &CallRecord) -> CallSummary {
+    CallSummary {
+        id: call.id.clone(),
+        user_id: Some(call.user.clone()),
+        tool: call.tool.to_string(),
+        source: call.source.as_str().to_owned(),
+        door: call.door.as_str().to_owned(),
+        caller: call.caller.to_string(),
+        outcome: outcome_text(call.error).to_owned(),
+        replayed: call.replayed,
+        started_at: iso_millis(call.started_at),
+        duration_us: call.duration_us,
+        steps: call.steps,
+        bytes_in: call.bytes_in,
+        bytes_out: call.bytes_out,
+        trace_id: Some(format!("{:032x}", call.trace.trace_id)),
+    }
+}

@@ -1,0 +1,153 @@
+import { toldByOtherTab } from './browser-parts';
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { api, data, plain } from '../src/api/client';
+import { isSignedOut, Refused } from '../src/api/error';
+import { credentials, hasEnded, hasLapsed, onLapse, renew, session, signIn, signOut, type Session } from '../src/api/session';
+import { comeBack } from '../src/shell/again';
+
+/** Tokens that the server believes, and what it was asked, with which one. */
+const good = new Set<string>();
+let asked: string[] = [];
+/** What it says to users' routes although the token is good. */
+let noUser = false;
+
+globalThis.fetch = async (input, init) => {
+  const request = input instanceof Request ? input : new Request(new URL(String(input), 'http://console.test'), init);
+  const token = (request.headers.get('Authorization') ?? '').replace('Bearer ', '');
+  const path = new URL(request.url).pathname;
+  asked.push(`${request.method} ${path} ${token || '-'}${request.method === 'POST' ? ` ${await request.text()}` : ''}`);
+  if (!good.has(token) || (noUser && path !== '/api/me')) return Response.json({ error: { code: 'UNAUTHORIZED', message: 'no' } }, { status: 401 });
+  return Response.json({ asked: path });
+};
+
+const token = (token: string, actingFor?: string): Session => ({ kind: 'token', token, ...(actingFor !== undefined && { actingFor }) });
+const turns = async () => {
+  for (let count = 0; count < 20; count += 1) await new Promise((resolve) => setImmediate(resolve));
+};
+
+beforeEach(() => {
+  good.clear();
+  noUser = false;
+  signIn(token('one'), false);
+  asked = [];
+});
+
+test('a request whose token lapsed waits, and is sent with the next one', async () => {
+  const save = plain('/api/apps', { method: 'POST', body: 'typed' });
+  const list = data(api.GET('/api/tools'));
+  await turns();
+  assert.ok(hasLapsed());
+  // One look at who one is for all that was refused; then nothing more.
+  assert.deepEqual(asked.sort(), ['GET /api/me one', 'GET /api/tools one', 'POST /api/apps one typed']);
+  const later = plain('/api/users');
+  await turns();
+  assert.equal(asked.length, 3);
+  assert.deepEqual(credentials(), {});
+
+  good.add('two');
+  renew(token('two'), false);
+  assert.deepEqual(await (await save).json(), { asked: '/api/apps' });
+  assert.deepEqual(await list, { asked: '/api/tools' });
+  await later;
+  assert.deepEqual(asked.slice(3).sort(), ['GET /api/tools two', 'GET /api/users two', 'POST /api/apps two typed']);
+  assert.equal(sessionStorage.getItem('toolyard.session'), JSON.stringify(token('two')));
+});
+
+test('what waits is not sent for somebody else, nor after a sign-out', async () => {
+  for (const leave of [() => signIn(token('other'), false), () => signOut()]) {
+    signIn(token('one'), false);
+    const save = plain('/api/apps', { method: 'POST', body: 'typed' });
+    await turns();
+    asked = [];
+    good.add('other');
+    leave();
+    await assert.rejects(save, isSignedOut);
+    assert.deepEqual(asked, []);
+    assert.ok(!hasLapsed());
+  }
+});
+
+test('what is given up does not wait', async () => {
+  const stop = new AbortController();
+  const save = plain('/api/apps', { signal: stop.signal });
+  await turns();
+  stop.abort();
+  await assert.rejects(save, { name: 'AbortError' });
+  good.add('two');
+  renew(token('two'), false);
+  await turns();
+  assert.ok(!asked.some((one) => one.includes('two')));
+});
+
+test('a refusal that is not about the token is told, and the session goes on', async () => {
+  good.add('one');
+  noUser = true;
+  await assert.rejects(plain('/api/tools'), (error) => error instanceof Refused && error.status === 401);
+  assert.ok(!hasLapsed());
+  assert.deepEqual(session(), token('one'));
+});
+
+test('an answer that comes late is not for who is here now', async () => {
+  good.add('one');
+  const list = plain('/api/tools');
+  signOut();
+  await assert.rejects(list, isSignedOut);
+});
+
+test('a token that ended says nothing to the other tabs; a sign-out does', async () => {
+  signIn(token('one'), true);
+  const heard: string[] = [];
+  const stop = onLapse((now) => heard.push(now));
+  const save = plain('/api/apps');
+  await turns();
+  assert.notEqual(localStorage.getItem('toolyard.session'), null);
+  // Another tab found the same, with no page open.
+  toldByOtherTab();
+  assert.ok(hasLapsed());
+  localStorage.removeItem('toolyard.session');
+  toldByOtherTab();
+  assert.equal(session(), null);
+  assert.ok(!hasEnded());
+  assert.deepEqual(heard, ['lapsed', 'over']);
+  await assert.rejects(save, isSignedOut);
+  stop();
+
+  signIn(token('one'), true);
+  signOut('ended');
+  assert.notEqual(localStorage.getItem('toolyard.session'), null);
+  assert.ok(hasEnded());
+  signOut();
+  assert.equal(localStorage.getItem('toolyard.session'), null);
+});
+
+test('a token for this tab alone leaves what the other tabs have', async () => {
+  signIn(token('one'), true);
+  const list = plain('/api/apps');
+  await turns();
+  good.add('two');
+  renew(token('two'), false);
+  await list;
+  assert.equal(localStorage.getItem('toolyard.session'), JSON.stringify(token('one')));
+});
+
+test('who comes back: the same user, or another one', async () => {
+  const people: Record<string, { name: string; operates?: boolean }> = { ada: { name: 'ada' }, boss: { name: 'boss', operates: true }, carol: { name: 'carol', operates: true }, fired: { name: 'boss' } };
+  const ask = async (next: Session) => {
+    assert.equal(next.kind, 'token');
+    const { token: which, actingFor } = next as Session & { kind: 'token' };
+    const who = people[which];
+    if (who === undefined) throw new Refused('no', 401, 'UNAUTHORIZED');
+    if (actingFor !== undefined && actingFor !== who.name && who.operates !== true) throw new Refused('no', 403, 'FORBIDDEN');
+    return { name: who.name, userId: actingFor ?? who.name };
+  };
+  const ada = { name: 'ada', userId: 'ada' };
+  assert.deepEqual(await comeBack('ada', token('old'), ada, ask), { session: token('ada'), isSame: true });
+  assert.deepEqual(await comeBack('boss', token('old'), ada, ask), { session: token('boss'), isSame: false });
+  await assert.rejects(comeBack('none', token('old'), ada, ask), { status: 401 });
+  const boss = { name: 'boss', userId: 'ada' };
+  assert.deepEqual(await comeBack('boss', token('old', 'ada'), boss, ask), { session: token('boss', 'ada'), isSame: true });
+  // Another operator, the user themselves, and one who is no operator any more: what was typed is not theirs.
+  for (const other of ['carol', 'ada', 'fired']) assert.deepEqual(await comeBack(other, token('old', 'ada'), boss, ask), { session: token(other), isSame: false }, other);
+  await assert.rejects(comeBack('none', token('old', 'ada'), boss, ask), { status: 401 });
+});
