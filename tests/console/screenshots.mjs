@@ -14,7 +14,7 @@ const TODO = 'com.example.todo';
 const nothing = async () => {};
 const PAGES = {
   chat: async (page) => {
-    for (const [place, text] of ['What is on my list?', 'Show me a chart of the apples'].entries()) {
+    for (const [place, text] of ['Show me a chart of the apples', 'What is on my list?'].entries()) {
       await page.getByRole('textbox', { name: /message/i }).fill(text);
       await page.keyboard.press('Enter');
       await page.getByText(/^Done:/).nth(place).waitFor();

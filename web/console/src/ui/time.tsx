@@ -26,10 +26,11 @@ export function Ago({ at }: { at: string }) {
   );
 }
 
+/** Number and unit stay on one line. */
 export function duration(us: number): string {
-  if (us < 1_000) return `${us} µs`;
-  if (us < 1_000_000) return `${(us / 1_000).toFixed(us < 10_000 ? 1 : 0)} ms`;
-  return `${(us / 1_000_000).toFixed(us < 10_000_000 ? 1 : 0)} s`;
+  if (us < 1_000) return `${us}\u00a0µs`;
+  if (us < 1_000_000) return `${(us / 1_000).toFixed(us < 10_000 ? 1 : 0)}\u00a0ms`;
+  return `${(us / 1_000_000).toFixed(us < 10_000_000 ? 1 : 0)}\u00a0s`;
 }
 
 export function bytes(count: number): string {
