@@ -70,12 +70,20 @@ has_model() {
 # first there, as a table that was begun in the file could not be named again. It has no models in its own process, though.
 assistant_model=()
 assistant_config=data/assistant.toml
+# With keys in it, perhaps, and so for nobody else to read.
+rm -f "$assistant_config"
+(umask 077 && : >"$assistant_config")
 endpoints() {
-  local name
+  local name place named=" "
   for name in $(compgen -e TOOLYARD_MODELS__ || true); do
-    printf 'models.%s = %s\n' "$(printf '%s' "${name#TOOLYARD_MODELS__}" | tr '[:upper:]' '[:lower:]')" "${!name}"
+    place=$(printf '%s' "${name#TOOLYARD_MODELS__}" | tr '[:upper:]' '[:lower:]')
+    named+="[models.$place] "
+    printf 'models.%s = %s\n' "$place" "${!name}"
   done
-  if [ -f toolyard.toml ]; then awk '/^\[/ { keep = /^\[models\./ } keep' toolyard.toml; fi
+  # A variable is stronger than the file.
+  if [ -f toolyard.toml ]; then
+    awk -v named="$named" '/^\[/ { keep = /^\[models\./ && !index(named, " " $1 " ") } keep' toolyard.toml
+  fi
 }
 model_of_file() {
   if [ -f toolyard.toml ]; then
@@ -83,7 +91,7 @@ model_of_file() {
   fi
 }
 name_models() { # the default of the assistant
-  (umask 077 && endpoints >"$assistant_config")
+  endpoints >"$assistant_config"
   if [ -n "$1" ]; then assistant_model=(--model "$1"); fi
 }
 if has_model; then
@@ -106,7 +114,6 @@ for it where it has to choose between many, and is often wrong.
 For a better one set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, start Ollama or llama-server, or name a model in
 TOOLYARD_CHAT__MODEL, and run this again."
 else
-  : >"$assistant_config"
   echo "Going on without a model: tools can be called, chats cannot be answered."
 fi
 
@@ -118,7 +125,7 @@ wait_for "The server" data/server.log curl -fsS "$url/readyz"
 if [ ! -s "$keys" ] || ! $bin/toolyard apps show $package >/dev/null 2>&1; then
   $bin/toolyard apps rm $package --yes >/dev/null 2>&1 || true
   added=$($bin/toolyard --json apps add --package $package --name "To-do list" --url http://$todo --kind session --type standard \
-    --description "Keeps what you have to do" --icon "data:image/svg+xml;base64,$(base64 -w0 apps/todo/icon.svg)")
+    --description "Keeps what you have to do" --icon "data:image/svg+xml;base64,$(base64 <apps/todo/icon.svg | tr -d '\n')")
   field() { printf '%s' "$added" | tr -d '\n' | sed -n "s/.*\"$1\": *\"\([0-9a-f]*\)\".*/\1/p"; }
   (umask 077 && printf 'TODO_API_KEY=%s\nTODO_SIGNING_SECRET=%s\n' "$(field apiKey)" "$(field signingSecret)" >"$keys")
 fi

@@ -42,9 +42,14 @@ impl Acknowledge {
         (self.due, self.is_over) = (None, true);
     }
 
+    /// The app has answered; the model thinks on.
+    pub fn answered(&mut self) {
+        self.app = None;
+    }
+
     /// Something else is being said: not now.
-    pub fn wait(&mut self) {
-        self.due = None;
+    pub fn wait(&mut self, now: Instant) {
+        self.due = Some(now + self.again);
     }
 
     /// When something is to be said.
@@ -85,6 +90,10 @@ mod tests {
         assert_eq!(second, ("Einen Moment, ich frage Todo ...".to_owned(), false));
         acknowledge.asks("Todo", now + AFTER * 9);
         assert_eq!(acknowledge.due(), Some(now + AFTER * 4 + AGAIN), "the same app is not told twice");
+        acknowledge.answered();
+        assert_eq!(acknowledge.say(Language::English, now + AGAIN * 2).0, "One moment ...");
+        acknowledge.wait(now + AGAIN * 3);
+        assert_eq!(acknowledge.due(), Some(now + AGAIN * 4), "it may take longer after that, too");
     }
 
     #[test]

@@ -208,6 +208,9 @@ impl Teller {
             }
             TurnEvent::CallEnds { id, end } if heard.open.remove(&id) => {
                 self.ends(heard, &id, &end);
+                if heard.open.is_empty() {
+                    self.acknowledge.answered();
+                }
                 let all_quiet = heard.quiet.iter().all(|quiet| *quiet);
                 // Of this tool, not of one of a step before.
                 let last_words = self.notes.last_words();
@@ -315,7 +318,7 @@ impl Teller {
     /// Tells the user that it takes longer. Spoken once.
     async fn take_longer(&mut self, voice: &mpsc::Sender<String>) {
         if self.approvals.is_waiting() {
-            return self.acknowledge.wait();
+            return self.acknowledge.wait(Instant::now());
         }
         let (sentence, is_first) = self.acknowledge.say(self.language, Instant::now());
         if self.device.has_display {

@@ -216,10 +216,17 @@ async fn stop_signal() {
     #[cfg(unix)]
     if let Ok(mut terminate) = signal::unix::signal(signal::unix::SignalKind::terminate()) {
         tokio::select! {
-            _ = signal::ctrl_c() => {}
+            () = interrupt() => {}
             _ = terminate.recv() => {}
         }
         return;
     }
-    let _ = signal::ctrl_c().await;
+    interrupt().await;
+}
+
+/// Ctrl-C; never, where it cannot be heard.
+async fn interrupt() {
+    if signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
 }

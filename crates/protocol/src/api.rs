@@ -355,8 +355,9 @@ pub struct CallSummary {
     pub source: String,
     /// Which door it came through: `rest`.
     pub door: String,
-    /// Who made it: `user`, or `app:` and a package.
-    pub caller: String,
+    /// Who made it: `user`, or `app:` and a package. Not for developers, as the user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<String>,
     /// `OK`, or the error code.
     pub outcome: String,
     /// Whether the outcome was found under the caller's key, and nothing ran.
@@ -372,7 +373,7 @@ pub struct CallSummary {
     pub bytes_in: u64,
     /// Bytes of the result.
     pub bytes_out: u64,
-    /// The trace it belongs to.
+    /// The trace it belongs to. Not for developers, as it ties the calls of a user together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<String>,
 }

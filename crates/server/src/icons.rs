@@ -1,5 +1,5 @@
-//! Pictures of apps that lie on other hosts. The server fetches them, through the guard, so that nobody who looks at an app
-//! tells its developer's host so, and the console asks nobody but its own server.
+//! Pictures of apps that lie on other hosts. The server fetches them, through the guard, so that no developer's host learns who
+//! looks at an app, and the console asks nobody but its own server.
 
 use std::{
     collections::VecDeque,
@@ -11,7 +11,10 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, header};
 use http_body_util::Full;
 use jiff::Timestamp;
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::{
+    sync::{OnceCell, Semaphore},
+    time::timeout,
+};
 use toolyard_core::ports::Clock;
 use toolyard_net::{Guard, HttpClient, OutsideUrl, Response};
 
@@ -21,8 +24,10 @@ const MAX_BYTES: usize = 128 * 1024;
 const MAX_KEPT: usize = 64;
 /// How long one is good, and how long it is not asked for again where it could not be had. In seconds.
 const GOOD_S: i64 = 300;
-/// How long it may take.
+/// How long a host may take.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long somebody waits, also for their turn.
+const WAIT: Duration = Duration::from_secs(8);
 /// How many are fetched at once.
 const AT_ONCE: usize = 8;
 
@@ -46,46 +51,46 @@ pub(crate) struct Icons {
 struct Kept {
     url: String,
     until: Timestamp,
-    /// Why there is none.
-    icon: Result<Icon, String>,
+    found: Arc<Found>,
 }
+
+/// Fetched once, however many ask for it: the others wait. None where there is none.
+type Found = OnceCell<Option<Icon>>;
 
 impl Icons {
     pub(crate) fn new(http: HttpClient, guard: Guard, clock: Arc<dyn Clock>) -> Self {
         Self { http, guard, clock, room: Semaphore::new(AT_ONCE), kept: Mutex::default() }
     }
 
-    /// The picture at an address, or why there is none.
-    pub(crate) async fn get(&self, url: &str) -> Result<Icon, String> {
-        if let Some(known) = self.known(url) {
-            return known;
-        }
-        let _room = self.room.acquire().await;
-        // Somebody may have fetched it meanwhile.
-        if let Some(known) = self.known(url) {
-            return known;
-        }
-        let late = |_| Err(format!("it did not come within {} s", PATIENCE.as_secs()));
-        let icon = timeout(PATIENCE, self.fetch(url)).await.unwrap_or_else(late);
-        self.keep(url, icon.clone());
-        icon
+    /// The picture at an address, if there is one that can be shown and its turn comes in time.
+    pub(crate) async fn get(&self, url: &str) -> Option<Icon> {
+        let found = self.kept(url);
+        // Where the wait is over, what was not fetched is not kept, and the next one tries.
+        timeout(WAIT, found.get_or_init(|| self.found(url))).await.ok()?.clone()
     }
 
-    fn known(&self, url: &str) -> Option<Result<Icon, String>> {
+    fn kept(&self, url: &str) -> Arc<Found> {
         let now = self.clock.now();
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|one| one.until > now);
-        kept.iter().find(|one| one.url == url).map(|one| one.icon.clone())
-    }
-
-    fn keep(&self, url: &str, icon: Result<Icon, String>) {
-        let until = self.clock.now().saturating_add(jiff::SignedDuration::from_secs(GOOD_S));
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|one| one.url != url);
+        if let Some(known) = kept.iter().find(|one| one.url == url) {
+            return known.found.clone();
+        }
         if kept.len() == MAX_KEPT {
             kept.pop_front();
         }
-        kept.push_back(Kept { url: url.to_owned(), until: until.unwrap_or(Timestamp::MAX), icon });
+        let until = now.saturating_add(jiff::SignedDuration::from_secs(GOOD_S)).unwrap_or(Timestamp::MAX);
+        let found = Arc::<Found>::default();
+        kept.push_back(Kept { url: url.to_owned(), until, found: found.clone() });
+        found
+    }
+
+    async fn found(&self, url: &str) -> Option<Icon> {
+        let _room = self.room.acquire().await;
+        let late = |_| Err(format!("it did not come within {} s", PATIENCE.as_secs()));
+        let icon = timeout(PATIENCE, self.fetch(url)).await.unwrap_or_else(late);
+        // For the operator: what a host says to this server is not for everybody who may look at an app.
+        icon.inspect_err(|why| tracing::debug!(url, why, "no picture of an app")).ok()
     }
 
     async fn fetch(&self, url: &str) -> Result<Icon, String> {
@@ -101,7 +106,8 @@ impl Icons {
         let bytes = response.bytes(MAX_BYTES).await.map_err(|error| error.to_string())?;
         let media_type = media_type(&bytes, says_svg)
             .ok_or("what is there is no PNG, JPEG, GIF, WebP, ICO or SVG picture")?;
-        Ok(Icon { media_type, bytes })
+        // Without the room that the reading left.
+        Ok(Icon { media_type, bytes: Bytes::copy_from_slice(&bytes) })
     }
 }
 

@@ -39,6 +39,7 @@ suite!(
     upstreams_are_packages_and_keep_their_last_offer,
     usage_is_counted,
     users_and_what_they_can_install_are_found,
+    what_a_token_made_is_called_back_also_where_that_one_is_gone,
 );
 
 #[tokio::test]

@@ -80,7 +80,7 @@ pub trait IssuedTokens: Send + Sync {
     /// Adds one, if there is room.
     async fn add_token(&self, token: &IssuedToken, room: TokenRoom) -> Result<TokenAdded, StoreError>;
     /// Calls one of these back, with all that were made with it and with those, and gives them as they are then; again changes
-    /// nothing. None where there is none.
+    /// nothing. None where there is none. Whoever may call back all also reaches what a token made that is not listed itself.
     async fn revoke_token(
         &self,
         id: &TokenId,
@@ -89,6 +89,6 @@ pub trait IssuedTokens: Send + Sync {
     ) -> Result<Vec<IssuedToken>, StoreError>;
     /// Those that were called back and would not have ended by then, with their ends.
     async fn revoked_tokens(&self, now: Timestamp) -> Result<Vec<(TokenId, Timestamp)>, StoreError>;
-    /// Forgets those that have ended by then.
+    /// Forgets those that have ended by then, unless one that they made is left.
     async fn forget_tokens(&self, ended: Timestamp) -> Result<(), StoreError>;
 }

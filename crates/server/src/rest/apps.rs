@@ -228,11 +228,17 @@ fn problems_of(state: &AppState, details: &AppDetails) -> Vec<Problem> {
     {
         problem("publicUrl", error.to_string());
     }
-    let is_picture = |url: &String| url.starts_with("https://") || url.starts_with("data:image/");
+    let is_address = |url: &str| url.starts_with("https://") && OutsideUrl::parse(url, &state.guard).is_ok();
+    let is_picture = |url: &String| url.starts_with("data:image/") || is_address(url);
     if let Some(url) = &details.icon_url
         && (!is_picture(url) || url.len() > MAX_ICON_BYTES)
     {
-        problem("iconUrl", format!("expected an https or data:image URL of at most {MAX_ICON_BYTES} bytes"));
+        problem(
+            "iconUrl",
+            format!(
+                "expected an https address that this server may ask, or data:image in at most {MAX_ICON_BYTES} bytes"
+            ),
+        );
     }
     let lists = [
         ("permissions", details.permissions.len()),

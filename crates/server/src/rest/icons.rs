@@ -35,7 +35,9 @@ async fn icon(
     if url.starts_with("data:") {
         return Err(missing("it is in its `iconUrl`"));
     }
-    let icon = state.icons.get(url).await.map_err(|why| missing(&why))?;
+    let icon = state.icons.get(url).await;
+    let icon =
+        icon.ok_or_else(|| missing("its address gives none, none that a page can show, or not in time"))?;
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static(icon.media_type)),
         (header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=300")),

@@ -56,7 +56,13 @@ impl View {
             (Self::Users(user), _) => user.as_ref().is_none_or(|user| call.user == *user),
             (Self::Apps(_), None) => false,
             (Self::Apps(owner), Some(package)) => {
-                state.catalog.app(package).await?.is_some_and(|app| app.head.record.owner == *owner)
+                let app = state.catalog.app(package).await?;
+                // A name can change hands: what was called before is not the new owner's to see.
+                app.is_some_and(|app| {
+                    let record = &app.head.record;
+                    let since = record.created_at.as_millisecond();
+                    record.owner == *owner && since <= call.started_at.as_millisecond()
+                })
             }
         };
         Ok(is_seen.then(|| self.summary(call)))
@@ -67,7 +73,8 @@ impl View {
         let whole = summary(call);
         match self {
             Self::Users(_) => whole,
-            Self::Apps(_) => CallSummary { user_id: None, ..whole },
+            // Nothing that tells who it was, or which calls are the same one's.
+            Self::Apps(_) => CallSummary { user_id: None, caller: None, trace_id: None, ..whole },
         }
     }
 }
@@ -103,7 +110,7 @@ fn summary(call: &CallRecord) -> CallSummary {
         tool: call.tool.to_string(),
         source: call.source.as_str().to_owned(),
         door: call.door.as_str().to_owned(),
-        caller: call.caller.to_string(),
+        caller: Some(call.caller.to_string()),
         outcome: outcome_text(call.error).to_owned(),
         replayed: call.replayed,
         started_at: iso_millis(call.started_at),

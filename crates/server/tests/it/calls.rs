@@ -203,7 +203,10 @@ async fn a_user_sees_their_own_calls_a_developer_the_use_of_their_apps_and_an_op
     let of_dora = page(&dora, "?of=apps").await;
     assert_eq!(of_dora.len(), 2);
     for call in &of_dora {
-        assert_eq!((&call["tool"], call.get("userId")), (&json!("com.example.echo:echo"), None), "{call}");
+        assert_eq!(call["tool"], "com.example.echo:echo");
+        for who in ["userId", "caller", "traceId"] {
+            assert!(call.get(who).is_none(), "{call}");
+        }
         let id = call["id"].as_str().unwrap();
         let one = dora.get(&format!("/api/calls/{id}?of=apps")).await.expect(200).json();
         assert_eq!(&one, call);
@@ -218,6 +221,14 @@ async fn a_user_sees_their_own_calls_a_developer_the_use_of_their_apps_and_an_op
         (rows.len(), &rows[0]["tool"], &rows[0]["calls"]),
         (1, &json!("com.example.echo:echo"), &json!(2))
     );
+    // The name changes hands.
+    let before = of_dora[0]["id"].as_str().unwrap().to_owned();
+    dora.delete(&format!("/api/apps/{ECHO}")).await.expect(204);
+    p.clock.advance(1);
+    let (_echo, _) = app_of(&p, "mal", ECHO).await;
+    let mal = token("mal", Role::Developer);
+    mal.get(&format!("/api/calls/{before}?of=apps")).await.expect(404);
+    assert!(page(&mal, "?of=apps").await.iter().all(|call| call["tool"] != "com.example.echo:echo"));
 }
 
 #[tokio::test]

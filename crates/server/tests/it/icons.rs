@@ -1,5 +1,6 @@
 //! Pictures of apps: fetched by the server from a host over https, kept for a while, and shown as what they are.
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use toolyard_net::{ClientSettings, Guard, HttpClient, StandIn};
 use toolyard_server::{auth::Role, config::Config};
@@ -55,8 +56,13 @@ async fn a_picture_comes_from_the_server_and_its_host_learns_nothing() {
     ada.get(ICON).await.expect(200);
     assert_eq!(host.heads().len(), 1, "it is kept");
     p.clock.advance(300);
+    for answer in join_all((0..20).map(|_| ada.get(ICON))).await {
+        answer.expect(200);
+    }
+    assert_eq!(host.heads().len(), 2, "fetched once for all who ask");
+    p.clock.advance(300);
     ada.get(ICON).await.expect(200);
-    assert_eq!(host.heads().len(), 2, "not for ever");
+    assert_eq!(host.heads().len(), 3, "not for ever");
 }
 
 #[tokio::test]
@@ -77,7 +83,8 @@ async fn what_is_no_picture_or_too_large_is_not_shown_nor_asked_for_again_at_onc
 async fn an_address_that_the_guard_refuses_is_not_dialled() {
     let (p, host) = yard(|_| {}, "GIF89a", Guard::strict()).await;
     register(&p, of_host()).await;
-    asked(&p).await.expect(404);
+    let answer = asked(&p).await.expect(404);
+    assert!(answer.text.contains("its address gives none"), "nobody learns why: {}", answer.text);
     assert!(host.heads().is_empty(), "loopback, as the stand-in is, is no place for pictures");
 }
 

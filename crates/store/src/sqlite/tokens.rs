@@ -127,6 +127,7 @@ impl IssuedTokens for SqliteStore {
             "WITH RECURSIVE gone (id) AS (
                  SELECT id FROM tokens WHERE id = ?1 AND (?2 IS NULL OR subject = ?2)
                  AND role IN (SELECT value FROM json_each(?3))
+                 UNION SELECT ?1 WHERE ?2 IS NULL
                  UNION SELECT tokens.id FROM tokens JOIN gone ON tokens.made_with = gone.id
              )
              UPDATE tokens SET revoked_at = COALESCE(revoked_at, ?4) WHERE id IN (SELECT id FROM gone) RETURNING *",
@@ -146,7 +147,12 @@ impl IssuedTokens for SqliteStore {
     }
 
     async fn forget_tokens(&self, ended: Timestamp) -> Result<(), StoreError> {
-        let forget = sqlx::query("DELETE FROM tokens WHERE expires_at <= ?").bind(ended.as_millisecond());
+        // One that made others stays as long as they do: by it they are called back.
+        let forget = sqlx::query(
+            "DELETE FROM tokens WHERE expires_at <= ?
+             AND NOT EXISTS (SELECT 1 FROM tokens AS made WHERE made.made_with = tokens.id)",
+        )
+        .bind(ended.as_millisecond());
         forget.execute(&self.write).await.map(drop).map_err(failed)
     }
 }

@@ -21,7 +21,7 @@ pub use plugins::{
 };
 pub use tokens::{
     a_token_is_called_back_with_those_that_it_made, tokens_are_listed_and_called_back,
-    tokens_are_listed_page_by_page,
+    tokens_are_listed_page_by_page, what_a_token_made_is_called_back_also_where_that_one_is_gone,
 };
 pub use upstreams::upstreams_are_packages_and_keep_their_last_offer;
 pub use usage::{calls_are_counted_over_time, the_newest_timings_are_read};

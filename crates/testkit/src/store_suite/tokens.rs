@@ -101,3 +101,32 @@ pub async fn a_token_is_called_back_with_those_that_it_made(store: &impl Store) 
     assert_eq!(store.add_token(&made(6, "ada", 2), room).await.unwrap(), TokenAdded::Revoked);
     assert_eq!(store.add_token(&made(7, "ada", 4), room).await.unwrap(), TokenAdded::Listed);
 }
+
+/// A token between has ended, or one was never listed: what was made with it is reached all the same.
+pub async fn what_a_token_made_is_called_back_also_where_that_one_is_gone(store: &impl Store) {
+    let room = TokenRoom { of_subject: 9, of_all: 9 };
+    let made = |number: u8, with: u8, ends| IssuedToken {
+        made_with: Some(TokenId::from_bytes([with; 16])),
+        expires_at: at(ends),
+        ..token(number, "ada")
+    };
+    for token in [token(1, "ada"), made(2, 1, 20), made(3, 2, 500), made(5, 9, 500)] {
+        assert_eq!(store.add_token(&token, room).await.unwrap(), TokenAdded::Listed);
+    }
+    store.forget_tokens(at(300)).await.unwrap();
+    let left = store.issued(ALL, None, 9).await.unwrap();
+    assert_eq!(left.len(), 4, "each of them has one that lives, or lives");
+    let names = |gone: Vec<IssuedToken>| {
+        let mut names: Vec<_> = gone.into_iter().map(|token| token.name).collect();
+        names.sort();
+        names
+    };
+    let gone = store.revoke_token(&token(1, "").id, ALL, at(300)).await.unwrap();
+    assert_eq!(names(gone), ["token 1", "token 2", "token 3"]);
+    assert!(store.revoke_token(&token(9, "").id, of("ada"), at(300)).await.unwrap().is_empty());
+    assert_eq!(names(store.revoke_token(&token(9, "").id, ALL, at(300)).await.unwrap()), ["token 5"]);
+    for _ in 0..3 {
+        store.forget_tokens(at(600)).await.unwrap();
+    }
+    assert!(store.issued(ALL, None, 9).await.unwrap().is_empty());
+}

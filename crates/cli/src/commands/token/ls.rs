@@ -6,8 +6,10 @@ use crate::{cli::Context, commands::Verdict, error::CliError, output::Show, text
 
 /// How much of a name is shown, in characters.
 const SHOWN_CHARS: usize = 40;
-/// Tokens that are asked for at once; the server has room for a bounded number.
+/// Tokens that are asked for at once.
 const PAGE: u32 = 200;
+/// Most pages; a server has room for half as many.
+const MAX_PAGES: u32 = 1_000;
 
 impl Show for TokenList {
     fn text(&self) -> String {
@@ -35,7 +37,8 @@ impl Show for TokenList {
 pub(super) async fn run(cx: &Context) -> Result<Verdict, CliError> {
     let client = cx.client()?;
     let mut all: TokenList = client.get(&format!("api/tokens?limit={PAGE}")).await?;
-    while let Some(next) = all.next.take() {
+    for _ in 0..MAX_PAGES {
+        let Some(next) = all.next.take() else { break };
         let page: TokenList = client.get(&format!("api/tokens?limit={PAGE}&before={next}")).await?;
         all.tokens.extend(page.tokens);
         all.next = page.next;

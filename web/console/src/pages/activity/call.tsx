@@ -42,12 +42,15 @@ export function CallPage() {
   );
 }
 
+/** Who it was is not for those who see the calls of their apps. */
+const NOT_SHOWN = 'not shown to developers';
+
 function Details({ call }: { call: CallSummary }) {
   const facts: [string, string][] = [
     ['Began', fullTime(call.startedAt)],
     ['Took', duration(call.durationUs)],
-    ['For', call.userId ?? 'not shown to developers'],
-    ['Called by', callerWords(call.caller)],
+    ['For', call.userId ?? NOT_SHOWN],
+    ['Called by', call.caller == null ? NOT_SHOWN : callerWords(call.caller)],
     ['Door', doorWords(call.door)],
     ['Ran in', call.source],
     ['Arguments', bytes(call.bytesIn)],
