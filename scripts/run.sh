@@ -182,7 +182,7 @@ Try next, in another terminal:
 
   $bin/toolyard --user $user tools call $package:get_todos
 
-  $bin/toolyard --user $user chat --message 'What is 12 * 7?'
+  $bin/toolyard --user $user chat --message 'Calculate 12 * 7'
 
   echo 'Hey Toolyard, remind me to buy milk' > data/say && tail -f data/glasses.log
 

@@ -223,9 +223,8 @@ fn fitting(request: &ModelRequest) -> Vec<Arc<ToolSpec>> {
         phrases: Vec::new(),
     });
     let query = Query { text: prompt::last_words(&request.messages), recent: Vec::new() };
-    let best = pick(&ToolIndex::build(documents, None), &query, &[], MAX_TOOLS);
-    let mut tools: Vec<_> = best.into_iter().filter_map(|key| request.tools.get(key).cloned()).collect();
-    // In one order: the same tools make the same prompt, which the model has read and is calibrated for.
-    tools.sort_unstable_by(|one, other| one.name.cmp(&other.name));
-    tools
+    let mut best = pick(&ToolIndex::build(documents, None), &query, &[], MAX_TOOLS);
+    // In the order of the request: the same tools make the same prompt, which the model has read and is calibrated for.
+    best.sort_unstable();
+    best.into_iter().filter_map(|key| request.tools.get(key).cloned()).collect()
 }
