@@ -225,11 +225,11 @@ describe('activity of a developer\'s apps', () => {
 
     await page.getByRole('link', { name: 'echo' }).first().click();
     await page.getByRole('heading', { name: 'echo' }).waitFor();
-    await page.getByText('not shown to developers').waitFor();
+    await page.getByText('not shown to developers').first().waitFor();
     assert.ok(!(await page.locator('main').innerText()).includes('ada@example.com'));
     await accessible(page);
     await page.reload();
-    await page.getByText('not shown to developers').waitFor();
+    await page.getByText('not shown to developers').first().waitFor();
     await page.getByRole('link', { name: 'All calls' }).click();
     await rows(page).filter({ hasText: 'echo' }).first().waitFor();
     await page.getByLabel('Whose').selectOption('mine');

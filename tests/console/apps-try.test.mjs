@@ -31,7 +31,7 @@ test('Try it: a sleeping app is woken, and it says so with times; the call as cu
   await page.getByLabel('result', { exact: true }).getByText("buy Ada's milk").waitFor();
   const times = await page.getByRole('row').allTextContents();
   assert.equal(times.length, 7);
-  assert.match(times[3], /Wake the app[\d.]+ (ms|s)/);
+  assert.match(times[3], /Wake the app[\d.]+\s(ms|s)/);
   await accessible(page);
   await page.getByRole('button', { name: 'Run' }).click();
   await page.getByText('The app was running already.').waitFor();

@@ -35,7 +35,7 @@ test('a tool of an app: whose it is, arguments, result, time', async () => {
   await row.getByText('To-do list').click();
   await row.getByLabel('Arguments', { exact: true }).getByText('buy milk').waitFor();
   await row.getByLabel('Result', { exact: true }).getByText('buy milk').waitFor();
-  await row.getByText(/^\d+(\.\d)? m?s$/).waitFor();
+  await row.getByText(/^\d+(\.\d)?\sm?s$/).waitFor();
   await accessible(page);
   calm(page);
 });

@@ -67,12 +67,14 @@ describe('settings', () => {
     assert.equal(await rows.count(), 100);
     await accessible(page);
     await more.click();
+    await rows.nth(made - 1).waitFor();
     await more.waitFor({ state: 'detached' });
     assert.equal(await rows.count(), made);
     // Both pages are asked again after a revocation.
     await rows.filter({ has: page.getByRole('heading', { name: 'number 0', exact: true }) }).getByRole('button').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('heading', { name: 'number 0', exact: true }).waitFor({ state: 'detached' });
+    await rows.nth(made - 2).waitFor();
     assert.equal(await rows.count(), made - 1);
     calm(page);
     await page.context().close();
