@@ -70,12 +70,7 @@ impl View {
 
     /// One of these calls as it is shown.
     pub(super) fn summary(&self, call: &CallRecord) -> CallSummary {
-        let whole = summary(call);
-        match self {
-            Self::Users(_) => whole,
-            // Nothing that tells who it was, or which calls are the same one's.
-            Self::Apps(_) => CallSummary { user_id: None, caller: None, trace_id: None, ..whole },
-        }
+        summary(call, matches!(self, Self::Users(_)))
     }
 }
 
@@ -103,14 +98,15 @@ fn whose(who: &Identity, named: Option<&str>) -> Result<Option<UserId>, Failure>
     }
 }
 
-fn summary(call: &CallRecord) -> CallSummary {
+/// A call as it is shown. Where it does not tell who it was, it does not tell which calls are the same one's either.
+pub(super) fn summary(call: &CallRecord, tells_who: bool) -> CallSummary {
     CallSummary {
         id: call.id.clone(),
-        user_id: Some(call.user.clone()),
+        user_id: tells_who.then(|| call.user.clone()),
         tool: call.tool.to_string(),
         source: call.source.as_str().to_owned(),
         door: call.door.as_str().to_owned(),
-        caller: Some(call.caller.to_string()),
+        caller: tells_who.then(|| call.caller.to_string()),
         outcome: outcome_text(call.error).to_owned(),
         replayed: call.replayed,
         started_at: iso_millis(call.started_at),
@@ -118,6 +114,6 @@ fn summary(call: &CallRecord) -> CallSummary {
         steps: call.steps,
         bytes_in: call.bytes_in,
         bytes_out: call.bytes_out,
-        trace_id: Some(format!("{:032x}", call.trace.trace_id)),
+        trace_id: tells_who.then(|| format!("{:032x}", call.trace.trace_id)),
     }
 }

@@ -10,10 +10,14 @@ use axum::{
 use futures_util::{Stream, StreamExt as _};
 use http::{HeaderValue, Method, header};
 use serde::Deserialize;
-use toolyard_core::ports::{CallFilter, CallLog, CallRecord, UsageFilter};
-use toolyard_protocol::{api::outcome_text, session::iso_millis};
+use toolyard_core::ports::{CallFilter, CallLog, UsageFilter};
+use toolyard_protocol::api::CallSummary;
 
-use super::{super::Answer, APP, Asked, OF, SINCE, TOOL, UNTIL, USER, csv::row};
+use super::{
+    super::{Answer, seen::summary},
+    APP, Asked, OF, SINCE, TOOL, UNTIL, USER,
+    csv::row,
+};
 use crate::{
     auth::Anybody,
     extract::Query,
@@ -132,7 +136,7 @@ fn calls(
                 }
             };
             let last = calls.last()?.id.clone();
-            let text: String = calls.iter().map(|call| call_row(call, tells_who)).collect();
+            let text: String = calls.iter().map(|call| call_row(&summary(call, tells_who))).collect();
             let read = u32::try_from(calls.len()).unwrap_or(left);
             filter.before = Some(last);
             let next = (read == filter.limit).then(|| (filter, left.saturating_sub(read)));
@@ -142,25 +146,23 @@ fn calls(
     head.chain(pages)
 }
 
-fn call_row(call: &CallRecord, tells_who: bool) -> String {
-    let (user, caller) =
-        if tells_who { (call.user.as_str(), call.caller.to_string()) } else { ("", String::new()) };
+fn call_row(call: &CallSummary) -> String {
     let [duration, bytes_in, bytes_out] =
         [call.duration_us, call.bytes_in, call.bytes_out].map(|number| number.to_string());
     row([
         call.id.as_str(),
-        &iso_millis(call.started_at),
-        user,
+        &call.started_at,
+        call.user_id.as_ref().map_or("", |user| user.as_str()),
         &call.tool,
-        call.source.as_str(),
-        call.door.as_str(),
-        &caller,
-        outcome_text(call.error),
+        &call.source,
+        &call.door,
+        call.caller.as_deref().unwrap_or_default(),
+        &call.outcome,
         if call.replayed { "true" } else { "false" },
         &duration,
         &bytes_in,
         &bytes_out,
-        &if tells_who { format!("{:032x}", call.trace.trace_id) } else { String::new() },
+        call.trace_id.as_deref().unwrap_or_default(),
     ])
 }
 
@@ -170,7 +172,7 @@ mod tests {
     use toolyard_core::{
         Caller, Door,
         executor::TraceContext,
-        ports::{SourceKind, StoreError},
+        ports::{CallRecord, SourceKind, StoreError},
     };
     use toolyard_protocol::{
         CallId,
