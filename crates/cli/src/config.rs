@@ -20,7 +20,7 @@ pub(crate) struct ConfigArgs {
     /// The folder of the database and the root key
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// Any other setting; `toolyard schema config` prints them all
+    /// Any other setting, such as `models.local.url=…`; `toolyard schema config` prints them all
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE", value_parser = setting)]
     pub(crate) settings: Vec<Setting>,
 }
@@ -59,7 +59,8 @@ impl ConfigArgs {
         }
         // Later entries win, so `--set` beats the real environment.
         let set = self.settings.iter().map(|Setting { section, key, value }| {
-            (format!("TOOLYARD_{}__{}", section.to_uppercase(), key.to_uppercase()), value.clone())
+            let key = key.to_uppercase().replace('.', "__");
+            (format!("TOOLYARD_{}__{key}", section.to_uppercase()), value.clone())
         });
         let environment = environment().chain(set).collect();
         load(Sources { file: self.config.clone(), environment, flags }).map_err(CliError::Config)
@@ -89,6 +90,8 @@ mod tests {
             args(&["calls.timeout_ms=5", "calls.in_flight=9", "server.hosts=[\"a\"]"]).load(flags).unwrap();
         assert_eq!((config.calls.timeout_ms, config.calls.in_flight), (5, 7));
         assert_eq!(config.server.hosts, ["a"]);
+        let config = args(&["models.x.url=http://127.0.0.1:1/v1"]).load(Vec::new()).unwrap();
+        assert_eq!(config.models["x"].url.as_deref(), Some("http://127.0.0.1:1/v1"));
         assert_eq!(config.store.path.to_str().unwrap(), "a \"b/toolyard.db");
     }
 

@@ -6,13 +6,14 @@ use toml::{Table, Value};
 
 use super::{AuthMode, Config};
 
-/// Environment variables are `TOOLYARD_` + section + `__` + key: `TOOLYARD_SERVER__LISTEN`.
+/// Environment variables are `TOOLYARD_` and the path of a setting, joined by `__`: `TOOLYARD_SERVER__LISTEN`,
+/// `TOOLYARD_MODELS__LOCAL__URL`.
 const PREFIX: &str = "TOOLYARD_";
 /// The file that is read where none is named, if it is there.
 const DEFAULT_FILE: &str = "toolyard.toml";
 
 /// A setting that nobody should turn by accident, or by a line in a container's description.
-const NOT_BY_ENVIRONMENT: (&str, &str) = ("plugins", "allow_unsigned");
+const NOT_BY_ENVIRONMENT: [&str; 2] = ["plugins", "allow_unsigned"];
 
 /// Where the configuration comes from.
 #[derive(Debug, Default)]
@@ -61,18 +62,15 @@ fn wrong(path: &str, message: impl Into<String>) -> ConfigError {
 /// Reads and checks.
 pub fn load(sources: Sources) -> Result<Config, ConfigError> {
     let mut table = read_file(sources.file)?;
-    for (name, value) in sources.environment {
-        let Some((section, key)) = name.strip_prefix(PREFIX).and_then(|name| name.split_once("__")) else {
-            continue;
-        };
-        let (section, key) = (section.to_lowercase(), key.to_lowercase());
-        if (section.as_str(), key.as_str()) == NOT_BY_ENVIRONMENT {
+    for (path, value) in from_environment(sources.environment) {
+        let names: Vec<&str> = path.iter().map(String::as_str).collect();
+        if names == NOT_BY_ENVIRONMENT {
             return Err(wrong("plugins.allow_unsigned", "this is said in the file only, plugin by plugin"));
         }
-        set(&mut table, &section, &key, &value)?;
+        set(&mut table, &names, &value)?;
     }
     for (section, key, value) in sources.flags {
-        set(&mut table, section, key, &value)?;
+        set(&mut table, &[section, key], &value)?;
     }
     let config: Config = serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| {
         let path = error.path().to_string();
@@ -91,15 +89,39 @@ fn read_file(named: Option<PathBuf>) -> Result<Table, ConfigError> {
     }
 }
 
+/// The settings of the environment: their paths in lower case, with a whole table (`TOOLYARD_MODELS__X`) before a member of
+/// it (`TOOLYARD_MODELS__X__URL`), so that the member is not lost.
+fn from_environment(environment: Vec<(String, String)>) -> Vec<(Vec<String>, String)> {
+    let mut settings: Vec<_> = environment
+        .into_iter()
+        .filter_map(|(name, value)| {
+            let path: Vec<String> = name.strip_prefix(PREFIX)?.split("__").map(str::to_lowercase).collect();
+            (path.len() > 1).then_some((path, value))
+        })
+        .collect();
+    settings.sort_by_key(|(path, _)| path.len());
+    settings
+}
+
 /// A value from outside a file: TOML where it reads as such (`5`, `true`, `["a"]`), else a text.
-fn set(table: &mut Table, section: &str, key: &str, value: &str) -> Result<(), ConfigError> {
+fn set(table: &mut Table, path: &[&str], value: &str) -> Result<(), ConfigError> {
     // Wrapped in a document, because a bare value is none.
     let parsed =
         format!("value = {value}").parse::<Table>().ok().and_then(|mut parsed| parsed.remove("value"));
     let value = parsed.unwrap_or_else(|| Value::String(value.to_owned()));
-    let entry = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
-    let Value::Table(entry) = entry else { return Err(wrong(section, "expected a section")) };
-    entry.insert(key.to_owned(), value);
+    let Some((key, sections)) = path.split_last() else { return Ok(()) };
+    let mut table = table;
+    for (depth, section) in sections.iter().enumerate() {
+        let entry = table.entry(*section).or_insert_with(|| Value::Table(Table::new()));
+        let Value::Table(inner) = entry else {
+            return Err(wrong(
+                &path[..=depth].join("."),
+                "expected a section, so it has no settings below it",
+            ));
+        };
+        table = inner;
+    }
+    table.insert((*key).to_owned(), value);
     Ok(())
 }
 
@@ -259,6 +281,32 @@ mod tests {
             (config.store.path.to_str().unwrap(), config.server.hosts[0].as_str()),
             ("/tmp/x.db", "a.example")
         );
+    }
+
+    #[test]
+    fn settings_below_a_name_can_be_given_one_by_one_or_as_a_table() {
+        let config = with(
+            &[
+                // The member wins over the table, whatever comes first.
+                ("TOOLYARD_MODELS__BIG__URL", "http://127.0.0.1:2/v1"),
+                ("TOOLYARD_MODELS__BIG", r#"{ url = "http://127.0.0.1:1/v1", key_env = "KEY" }"#),
+                ("TOOLYARD_MODELS__SMALL__URL", "http://127.0.0.1:3/v1"),
+                ("TOOLYARD_MODELS__SMALL__CALLING", "small"),
+            ],
+            &[],
+        )
+        .unwrap();
+        let (big, small) = (&config.models["big"], &config.models["small"]);
+        assert_eq!(big.url.as_deref(), Some("http://127.0.0.1:2/v1"));
+        assert_eq!(big.key_env.as_deref(), Some("KEY"));
+        assert_eq!(small.url.as_deref(), Some("http://127.0.0.1:3/v1"));
+        let error = |name: &str| with(&[(name, "x")], &[]).unwrap_err().to_string();
+        assert!(
+            error("TOOLYARD_MODELS__X__URLS").contains("models.x"),
+            "{}",
+            error("TOOLYARD_MODELS__X__URLS")
+        );
+        assert!(error("TOOLYARD_CALLS__TIMEOUT_MS__X").contains("calls.timeout_ms"));
     }
 
     #[test]
