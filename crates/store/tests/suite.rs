@@ -120,13 +120,21 @@ async fn a_token_is_listed_in_a_store_that_another_process_has_open() {
     };
     let all = TokenScope { subject: None, role: toolyard_protocol::api::Role::Operator };
     let room = TokenRoom { of_subject: 1, of_all: 1 };
-    assert_eq!(toolyard_store::list_token(&path, &token, room).await.unwrap(), None);
-    assert!(!path.exists(), "no store is made");
-    std::fs::write(&path, "").unwrap();
-    assert!(toolyard_store::list_token(&path, &token, room).await.is_err(), "and no tables");
     let store = SqliteStore::open(StoreSettings::at(&path), &TaskTracker::new()).await.unwrap();
-    assert_eq!(toolyard_store::list_token(&path, &token, room).await.unwrap(), Some(TokenAdded::Listed));
+    assert_eq!(toolyard_store::list_token(&path, &token, room).await.unwrap(), TokenAdded::Listed);
     assert_eq!(store.issued(all, None, 9).await.unwrap(), std::slice::from_ref(&token));
-    assert_eq!(toolyard_store::list_token(&path, &token, room).await.unwrap(), Some(TokenAdded::NoRoom));
+    assert_eq!(toolyard_store::list_token(&path, &token, room).await.unwrap(), TokenAdded::NoRoom);
     store.close().await;
+    // Before the first start there is no store; what is listed then is there when it starts.
+    let path = folder.path().join("new/t.db");
+    assert_eq!(toolyard_store::list_token(&path, &token, room).await.unwrap(), TokenAdded::Listed);
+    let store = SqliteStore::open(StoreSettings::at(&path), &TaskTracker::new()).await.unwrap();
+    assert_eq!(store.issued(all, None, 9).await.unwrap(), std::slice::from_ref(&token));
+    store.close().await;
+    let damaged = folder.path().join("damaged.db");
+    std::fs::write(&damaged, "").unwrap();
+    assert!(
+        toolyard_store::list_token(&damaged, &token, room).await.is_err(),
+        "a file that is there stays as it is"
+    );
 }

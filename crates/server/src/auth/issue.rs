@@ -75,22 +75,19 @@ pub struct OfflineToken {
 pub enum Listing {
     /// Listed under this id.
     Listed(TokenId),
-    /// There is no store yet.
-    NoStore,
     /// The store did not take it, and why.
     NotTaken(String),
 }
 
-/// Makes a token as the server with this configuration would, and lists it where there is a store.
+/// Makes a token as the server with this configuration would, and lists it in its store, which is made if need be.
 pub async fn issue_offline(config: &Config, wanted: Wanted<'_>) -> Result<OfflineToken, StartError> {
     let world = World::default();
     let tokens = parts::tokens(config)?;
     let (token, issued) = issue(&tokens, &*world.clock, &*world.ids, wanted)?;
     let listing = match toolyard_store::list_token(&config.store.path, &issued, ROOM).await {
-        Ok(Some(TokenAdded::Listed)) => Listing::Listed(issued.id),
-        Ok(None) => Listing::NoStore,
+        Ok(TokenAdded::Listed) => Listing::Listed(issued.id),
         // With no token it was made, so none of it is called back.
-        Ok(Some(TokenAdded::NoRoom | TokenAdded::Revoked)) => {
+        Ok(TokenAdded::NoRoom | TokenAdded::Revoked) => {
             Listing::NotTaken(format!("{} has too many tokens already", issued.subject))
         }
         Err(error) => Listing::NotTaken(error.to_string()),

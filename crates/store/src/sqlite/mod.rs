@@ -151,15 +151,17 @@ impl SqliteStore {
     }
 }
 
-/// Adds a token to the list of a store that another process may have open. Makes and changes no tables: None where there is
-/// no store yet.
+/// Adds a token to the list of a store that another process may have open. A store that is not there yet is made, so that a
+/// token from before the first start can be listed and revoked as well.
 pub async fn list_token(
     path: &std::path::Path,
     token: &IssuedToken,
     room: TokenRoom,
-) -> Result<Option<TokenAdded>, StoreError> {
+) -> Result<TokenAdded, StoreError> {
     if !path.exists() {
-        return Ok(None);
+        let tasks = TaskTracker::new();
+        let store = SqliteStore::open(StoreSettings::at(path), &tasks);
+        store.await.map_err(|error| StoreError(error.to_string()))?.close().await;
     }
     let options = SqliteConnectOptions::new().filename(path).busy_timeout(Duration::from_secs(5));
     let mut connection = SqliteConnection::connect_with(&options).await.map_err(failed)?;
@@ -167,7 +169,7 @@ pub async fn list_token(
     let added = tokens::insert(&mut tx, token, room).await?;
     tx.commit().await.map_err(failed)?;
     connection.close().await.map_err(failed)?;
-    Ok(Some(added))
+    Ok(added)
 }
 
 fn failed(error: sqlx::Error) -> StoreError {

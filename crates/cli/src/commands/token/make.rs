@@ -13,14 +13,20 @@ use crate::{cli::Context, commands::Verdict, config::ConfigArgs, error::CliError
 /// Longest life of a token, in days.
 const MAX_DAYS: i64 = 3_650;
 const DAY: i64 = 24 * 60 * 60;
-/// What the list says of tokens that were made here.
+/// What lists say of tokens that were made here, unless they have a name.
 const MADE_BY: &str = "toolyard token";
+/// Longest name of a token, as the API has it.
+const MAX_NAME_CHARS: usize = 100;
 
 #[derive(Debug, Args)]
 pub(crate) struct MakeArgs {
     /// Who, usually an e-mail address
-    name: UserId,
-    /// How long it is believed: 90s, 15m, 12h, 30d
+    #[arg(value_name = "USER")]
+    subject: UserId,
+    /// What the token is for, as lists of tokens show it
+    #[arg(long, value_name = "TEXT", default_value = MADE_BY, value_parser = token_name)]
+    name: String,
+    /// How long it is valid: 90s, 15m, 12h, 30d
     #[arg(long, value_name = "TIME", default_value = "30d", value_parser = seconds)]
     ttl: i64,
     #[command(flatten)]
@@ -31,7 +37,10 @@ pub(crate) struct MakeArgs {
 #[serde(rename_all = "camelCase")]
 struct Made {
     token: String,
+    /// Whose it is.
     name: UserId,
+    /// What it is for.
+    label: String,
     role: Role,
     expires_at: String,
     /// By which it is revoked.
@@ -50,8 +59,8 @@ pub(super) async fn run(cx: &Context, role: Role, args: &MakeArgs) -> Result<Ver
     let config = args.config.load(Vec::new())?;
     let file = serve::root_key_file(&config);
     let is_new = config.auth.root_key.is_none() && !file.exists();
-    let subject = args.name.as_str();
-    let wanted = Wanted { name: MADE_BY, subject, role, seconds: args.ttl, by: MADE_BY, with: None };
+    let subject = args.subject.as_str();
+    let wanted = Wanted { name: &args.name, subject, role, seconds: args.ttl, by: MADE_BY, with: None };
     let made = issue_offline(&config, wanted).await.map_err(CliError::Start)?;
     if is_new {
         cx.output.note(&format!(
@@ -61,15 +70,21 @@ pub(super) async fn run(cx: &Context, role: Role, args: &MakeArgs) -> Result<Ver
     }
     let id = match made.listing {
         Listing::Listed(id) => Some(id),
-        Listing::NoStore => None,
         Listing::NotTaken(why) => {
             cx.output.note(&format!("the token is good, but it is not listed and cannot be revoked: {why}"));
             None
         }
     };
     let expires_at = iso_millis(made.expires_at);
-    cx.output.show(&Made { token: made.token, name: args.name.clone(), role, expires_at, id })?;
+    let (name, label) = (args.subject.clone(), args.name.clone());
+    cx.output.show(&Made { token: made.token, name, label, role, expires_at, id })?;
     Ok(Verdict::Good)
+}
+
+fn token_name(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    let fits = (1..=MAX_NAME_CHARS).contains(&name.chars().count()) && !name.chars().any(char::is_control);
+    if fits { Ok(name.to_owned()) } else { Err(format!("expected 1 to {MAX_NAME_CHARS} visible characters")) }
 }
 
 /// `30d` in seconds.

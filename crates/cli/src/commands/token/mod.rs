@@ -16,6 +16,7 @@ revoked; `ls` and `revoke` ask the server.
 
 Examples:
   toolyard token user ada@example.com
+  toolyard token user ada@example.com --name 'Claude on my laptop'
   toolyard token developer bob@example.com --ttl 12h --data /var/lib/toolyard
   export TOOLYARD_TOKEN=$(toolyard token operator admin)
   toolyard token ls
