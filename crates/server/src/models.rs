@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use toolyard_agent::{
     model::{
         Endpoint, Environment, FileModel, Model, ModelError, ModelName, ModelSettings, ModelTrouble, Models,
-        limits::Family, look::Listing,
+        ServerKind, limits::Family, look::Listing,
     },
     prompted::PromptedModel,
     small::{
@@ -177,11 +177,15 @@ impl ModelBook {
     }
 }
 
-/// The small models: those of endpoints that are said to have them.
+/// The small models: those of endpoints that are said to have them, and of llama-servers on this machine, which say how large
+/// their model is.
 fn small(settings: &ModelSettings, ids: &Arc<dyn Ids>) -> Result<HashMap<String, SmallModel>, StartError> {
-    let places = settings.endpoints.iter().filter(|endpoint| endpoint.calling == Some(Calling::Small));
-    let made = places.map(|Endpoint { name, url, key, .. }| {
-        let server = LlamaServer::new(name, url, key.clone(), settings.bounds.clone());
+    let endpoints = settings.endpoints.iter().filter(|endpoint| endpoint.calling == Some(Calling::Small));
+    let endpoints = endpoints.map(|Endpoint { name, url, key, .. }| (name, url, key.clone()));
+    let servers = settings.servers.iter().filter(|server| server.kind == ServerKind::LlamaServer);
+    let places = servers.map(|server| (&server.name, &server.url, None)).chain(endpoints);
+    let made = places.map(|(name, url, key)| {
+        let server = LlamaServer::new(name, url, key, settings.bounds.clone());
         let server = server.map_err(|error| StartError::Config(error.text))?;
         Ok((name.clone(), SmallModel::new(Arc::new(server), name.clone(), ids.clone())))
     });

@@ -17,6 +17,9 @@ use super::{
 /// Most models of one place, and most files.
 pub const MAX_LISTED: usize = 256;
 
+/// Models with fewer parameters choose tools by comparing their names, as `calling = "small"` says.
+const TINY_PARAMETERS: u64 = 500_000_000;
+
 /// Longest answer of a server to the question what it has.
 const MAX_ANSWER: usize = 4 * 1024 * 1024;
 
@@ -175,9 +178,10 @@ async fn at_server(client: &Client, server: &LocalServer, wait: Duration) -> Opt
         ServerKind::Ollama => at_ollama(client, server, wait).await,
         ServerKind::LlamaServer => {
             let (models, props) = join(models, props(client, &server.url, wait)).await;
-            let props = props?;
-            let ids = ids(&models?, |_| true).into_iter().map(file_stem).collect();
-            Some(list(&server.name, ids, |_| template_calling(Some(&props))))
+            let (props, models) = (props?, models?);
+            let calling = if is_tiny(&models) { Calling::Small } else { template_calling(Some(&props)) };
+            let ids = ids(&models, |_| true).into_iter().map(file_stem).collect();
+            Some(list(&server.name, ids, |_| calling))
         }
         ServerKind::Vllm => {
             let models = ids(&models.await?, |model| model["owned_by"] == "vllm");
@@ -238,6 +242,11 @@ fn template_calling(props: Option<&Value>) -> Calling {
         props["chat_template_caps"]["supports_tools"] == false || props["supports_tools"] == false
     };
     if props.is_some_and(says_no) { Calling::Prompted } else { Calling::Native }
+}
+
+/// Whether llama-server has a model that is too small to call tools by itself. It says how large its one model is.
+fn is_tiny(models: &Value) -> bool {
+    models["data"][0]["meta"]["n_params"].as_u64().is_some_and(|parameters| parameters < TINY_PARAMETERS)
 }
 
 fn ids(models: &Value, wanted: impl Fn(&Value) -> bool) -> Vec<String> {
@@ -302,6 +311,14 @@ mod tests {
         ] {
             assert_eq!(file_stem(id.to_owned()), want);
         }
+    }
+
+    #[test]
+    fn a_tiny_model_is_known_by_its_parameters() {
+        let models = |parameters| json!({ "data": [{ "id": "m", "meta": { "n_params": parameters } }] });
+        assert!(is_tiny(&models(134_515_008u64)));
+        assert!(!is_tiny(&models(TINY_PARAMETERS)));
+        assert!(!is_tiny(&json!({ "data": [{ "id": "m" }] })) && !is_tiny(&json!({})));
     }
 
     #[test]

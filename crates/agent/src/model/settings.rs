@@ -108,6 +108,12 @@ impl LocalServer {
             ("llama-server", "llama-server", "http://127.0.0.1:8080", ServerKind::LlamaServer),
             ("lmstudio", "LM Studio", "http://127.0.0.1:1234", ServerKind::LmStudio),
             ("vllm", "vLLM", "http://127.0.0.1:8000", ServerKind::Vllm),
+            (
+                "demo",
+                "the demonstration model of `make run`",
+                "http://127.0.0.1:7020",
+                ServerKind::LlamaServer,
+            ),
         ]
         .into_iter()
         .filter_map(|(name, title, url, kind)| {
@@ -279,6 +285,6 @@ mod tests {
     #[test]
     fn well_known_servers_are_all_there() {
         let names: Vec<_> = LocalServer::well_known().into_iter().map(|server| server.name).collect();
-        assert_eq!(names, ["ollama", "llama-server", "lmstudio", "vllm"]);
+        assert_eq!(names, ["ollama", "llama-server", "lmstudio", "vllm", "demo"]);
     }
 }
