@@ -1,7 +1,7 @@
 //! Runs the assistant.
 
 use std::{
-    io::{self, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     net::SocketAddr,
     path::PathBuf,
     process::ExitCode,
@@ -74,7 +74,9 @@ enum RunError {
 #[tokio::main]
 async fn main() -> ExitCode {
     let options = Options::parse();
-    tracing_subscriber::fmt().with_env_filter(&options.log).with_writer(io::stderr).init();
+    // Colours are for people: a log that goes into a file has none.
+    let colours = io::stderr().is_terminal();
+    tracing_subscriber::fmt().with_env_filter(&options.log).with_ansi(colours).with_writer(io::stderr).init();
     match run(options).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -1,6 +1,10 @@
 //! Runs the to-do list.
 
-use std::{io, net::SocketAddr, process::ExitCode};
+use std::{
+    io::{self, IsTerminal as _},
+    net::SocketAddr,
+    process::ExitCode,
+};
 
 use clap::Parser;
 use toolyard_app_sdk::{AppServer, BuildError, RegisterError};
@@ -47,7 +51,9 @@ enum RunError {
 #[tokio::main]
 async fn main() -> ExitCode {
     let options = Options::parse();
-    tracing_subscriber::fmt().with_env_filter(&options.log).with_writer(io::stderr).init();
+    // Colours are for people: a log that goes into a file has none.
+    let colours = io::stderr().is_terminal();
+    tracing_subscriber::fmt().with_env_filter(&options.log).with_ansi(colours).with_writer(io::stderr).init();
     match run(options).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -103,10 +103,11 @@ fn filter(config: &LogConfig) -> Result<EnvFilter, String> {
 pub fn init_log(config: &LogConfig) -> Result<LogGuard, String> {
     let filter = filter(config)?;
     let lines = Lines::default();
-    let layer = tracing_subscriber::fmt::layer().with_writer(lines.clone());
+    // Without colours in every format: logs are kept in files and read by programs.
+    let layer = tracing_subscriber::fmt::layer().with_writer(lines.clone()).with_ansi(false);
     let registry = tracing_subscriber::registry().with(filter);
     let started = match config.format {
-        LogFormat::Text => registry.with(layer.compact().with_ansi(false)).try_init(),
+        LogFormat::Text => registry.with(layer.compact()).try_init(),
         LogFormat::Json => registry.with(layer.json()).try_init(),
     };
     started.map_err(|error| error.to_string())?;
