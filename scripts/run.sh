@@ -3,15 +3,30 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-address=127.0.0.1:8787
+# Every port can be chosen: `TOOLYARD_PORT=9000 TOOLYARD_TODO_PORT=9001 make run`.
+port() { # variable, default
+  local value=${!1:-$2}
+  if ! [[ $value =~ ^[0-9]{1,5}$ ]] || [ "$value" -lt 1 ] || [ "$value" -gt 65535 ]; then
+    echo "$1=$value is not a port; use a number from 1 to 65535." >&2
+    exit 1
+  fi
+  echo "$value"
+}
+# In a substitution an exit ends the substitution only; `set -e` ends the script, as these are plain assignments.
+server_port=$(port TOOLYARD_PORT 8787)
+todo_port=$(port TOOLYARD_TODO_PORT 7010)
+assistant_port=$(port TOOLYARD_ASSISTANT_PORT 7011)
+demo=$(port TOOLYARD_DEMO_PORT 7020)
+address=127.0.0.1:$server_port
 url=http://$address
 user=ada@example.com
 package=com.example.todo
-todo=127.0.0.1:7010
+todo=127.0.0.1:$todo_port
 assistant_package=com.toolyard.assistant
-assistant=127.0.0.1:7011
-demo=7020
+assistant=127.0.0.1:$assistant_port
 bin=target/release
+# The server of this run, whatever TOOLYARD_URL says.
+toolyard() { "$bin/toolyard" --server "$url" "$@"; }
 keys=data/todo.env
 assistant_keys=data/assistant.env
 mkdir -p data
@@ -21,16 +36,25 @@ if ! command -v curl >/dev/null; then
   apt-get update -qq && apt-get install -qq -y curl >/dev/null
 fi
 
-if curl -fsS "$url/healthz" >/dev/null 2>&1; then
-  echo "Something answers on $url already; stop it first." >&2
-  exit 1
-fi
+# Checked before something starts there, so that the message names the port and not a log.
+is_free() { # variable, port
+  if (exec 3<>"/dev/tcp/127.0.0.1/$2") 2>/dev/null; then
+    echo "Port $2 is in use. Stop what listens there, or choose another port: $1=N make run" >&2
+    return 1
+  fi
+}
+is_free TOOLYARD_PORT "$server_port"
+is_free TOOLYARD_TODO_PORT "$todo_port"
+is_free TOOLYARD_ASSISTANT_PORT "$assistant_port"
 
 children=()
 stop() {
   trap - EXIT INT TERM
   echo
   echo "Stopping ..."
+  # Without its reader, a write to the pipe would wait forever.
+  exec 4>&- || true
+  rm -f data/say
   for pid in "${children[@]}"; do kill "$pid" 2>/dev/null || true; done
   wait
 }
@@ -74,11 +98,17 @@ assistant_config=data/assistant.toml
 rm -f "$assistant_config"
 (umask 077 && : >"$assistant_config")
 endpoints() {
-  local name place named=" "
+  local name place value named=" "
   for name in $(compgen -e TOOLYARD_MODELS__ || true); do
     place=$(printf '%s' "${name#TOOLYARD_MODELS__}" | tr '[:upper:]' '[:lower:]')
-    named+="[models.$place] "
-    printf 'models.%s = %s\n' "$place" "${!name}"
+    # `TOOLYARD_MODELS__X__URL` is one setting of x; a plain text has no quotes there.
+    named+="[models.${place%%__*}] "
+    value=${!name}
+    case $value in
+      [\{\[\"\'0-9]* | true | false) ;;
+      *) value="\"$value\"" ;;
+    esac
+    printf 'models.%s = %s\n' "${place//__/.}" "$value"
   done
   # A variable is stronger than the file.
   if [ -f toolyard.toml ]; then
@@ -104,6 +134,7 @@ if has_model; then
 The assistant cannot run a model from a file: it takes the first that it finds elsewhere, or says that it has none."
   fi
 elif scripts/demo-model.sh fetch; then
+  is_free TOOLYARD_DEMO_PORT "$demo"
   scripts/demo-model.sh serve $demo >data/model.log 2>&1 &
   children+=($!)
   wait_for "The demonstration model" data/model.log curl -fsS "http://127.0.0.1:$demo/health"
@@ -113,18 +144,22 @@ elif scripts/demo-model.sh fetch; then
 for it where it has to choose between many, and is often wrong.
 For a better one set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, start Ollama or llama-server, or name a model in
 TOOLYARD_CHAT__MODEL, and run this again."
+  if [ "$demo" != 7020 ]; then
+    chat="$chat
+\`toolyard chat --local\` looks for it on port 7020; here it needs TOOLYARD_MODELS__DEMO__URL=http://127.0.0.1:$demo/v1 TOOLYARD_MODELS__DEMO__CALLING=small"
+  fi
 else
   echo "Going on without a model: tools can be called, chats cannot be answered."
 fi
 
-$bin/toolyard serve --listen $address --data data >data/server.log 2>&1 &
+"$bin/toolyard" serve --listen $address --data data >data/server.log 2>&1 &
 children+=($!)
 wait_for "The server" data/server.log curl -fsS "$url/readyz"
 
 # Registered once; the key and the secret are shown only then, so they are kept beside the database.
-if [ ! -s "$keys" ] || ! $bin/toolyard apps show $package >/dev/null 2>&1; then
-  $bin/toolyard apps rm $package --yes >/dev/null 2>&1 || true
-  added=$($bin/toolyard --json apps add --package $package --name "To-do list" --url http://$todo --kind session --type standard \
+if [ ! -s "$keys" ] || ! toolyard apps show $package >/dev/null 2>&1; then
+  toolyard apps rm $package --yes >/dev/null 2>&1 || true
+  added=$(toolyard --json apps add --package $package --name "To-do list" --url http://$todo --kind session --type standard \
     --description "Keeps what you have to do" --icon "data:image/svg+xml;base64,$(base64 <apps/todo/icon.svg | tr -d '\n')")
   field() { printf '%s' "$added" | tr -d '\n' | sed -n "s/.*\"$1\": *\"\([0-9a-f]*\)\".*/\1/p"; }
   (umask 077 && printf 'TODO_API_KEY=%s\nTODO_SIGNING_SECRET=%s\n' "$(field apiKey)" "$(field signingSecret)" >"$keys")
@@ -134,15 +169,21 @@ set -a
 . "./$keys"
 set +a
 
+# The app may have been registered when it had another port.
+moved() { # package, address
+  curl -fsS -o /dev/null -X PATCH -H 'Content-Type: application/json' -d "{\"publicUrl\":\"http://$2\"}" "$url/api/apps/$1"
+}
+moved $package $todo
 $bin/toolyard-todo --listen $todo --server $url --package $package --register >data/todo.log 2>&1 &
 children+=($!)
 wait_for "The to-do app" data/todo.log curl -fsS http://$todo/health
-wait_for "The list of its tools" data/todo.log sh -c "$bin/toolyard --json apps show $package | grep -q '\"toolCount\": *5'"
-$bin/toolyard --user $user apps install $package >/dev/null
+has_tools() { toolyard --json apps show $package | grep -q '"toolCount": *5'; }
+wait_for "The list of its tools" data/todo.log has_tools
+toolyard --user $user apps install $package >/dev/null
 
 # The assistant says itself how it is registered; the user lets it call the tools of other apps.
-if [ ! -s "$assistant_keys" ] || ! $bin/toolyard apps show $assistant_package >/dev/null 2>&1; then
-  $bin/toolyard apps rm $assistant_package --yes >/dev/null 2>&1 || true
+if [ ! -s "$assistant_keys" ] || ! toolyard apps show $assistant_package >/dev/null 2>&1; then
+  toolyard apps rm $assistant_package --yes >/dev/null 2>&1 || true
   added=$($bin/toolyard-assistant --describe --listen $assistant --package $assistant_package |
     curl -fsS -H 'Content-Type: application/json' -d @- "$url/api/apps")
   field() { printf '%s' "$added" | tr -d '\n' | sed -n "s/.*\"$1\": *\"\([0-9a-f]*\)\".*/\1/p"; }
@@ -152,24 +193,27 @@ set -a
 # shellcheck disable=SC1090
 . "./$assistant_keys"
 set +a
+moved $assistant_package $assistant
 $bin/toolyard-assistant --config "$assistant_config" "${assistant_model[@]}" --listen $assistant --server $url \
   --package $assistant_package --data data/assistant.db --register >data/assistant.log 2>&1 &
 children+=($!)
 wait_for "The assistant" data/assistant.log curl -fsS http://$assistant/health
-$bin/toolyard --user $user apps install $assistant_package >/dev/null
-curl -fsS -X PUT -H "X-User-Id: $user" "$url/api/installs/$assistant_package/assistant"
+toolyard --user $user apps install $assistant_package >/dev/null
+toolyard --user $user apps grant $assistant_package >/dev/null
 
 # Lines that are written into this pipe are what the user says.
 rm -f data/say
 mkfifo data/say
-$bin/toolyard --user $user glasses --model "Even Realities G1" <>data/say >data/glasses.log 2>&1 &
+# Held open here as well: a writer never waits for a reader, even while the glasses reconnect.
+exec 4<>data/say
+"$bin/toolyard" --server "$url" --user $user glasses --model "Even Realities G1" <>data/say >data/glasses.log 2>&1 &
 children+=($!)
 wait_for "The glasses" data/glasses.log curl -fsS -H "X-User-Id: $user" "$url/api/tools"
 curl -fsS -X POST -H "X-User-Id: $user" "$url/api/session/apps/$assistant_package/start"
 
 cat <<TEXT
 
-Toolyard runs. The console: $url (dev mode: every caller on this machine is believed; sign in as $user).
+Toolyard runs. The console: $url (dev mode: anyone on this machine can sign in as any user; pick $user).
 The to-do app and the assistant are registered and installed for $user, who wears simulated glasses.
 $chat
 Logs: data/server.log, data/todo.log, data/assistant.log; what the glasses show: data/glasses.log
@@ -180,9 +224,9 @@ Try next, in another terminal:
 
   curl -s -H 'X-User-Id: $user' -H 'Content-Type: application/json' -d '{"name":"$package:add_todo","arguments":{"todo_item":"buy milk"}}' $url/api/tools/execute
 
-  $bin/toolyard --user $user tools call $package:get_todos
+  $bin/toolyard --server $url --user $user tools call $package:get_todos
 
-  $bin/toolyard --user $user chat --message 'Calculate 12 * 7'
+  $bin/toolyard --server $url --user $user chat --message 'Calculate 12 * 7'
 
   echo 'Hey Toolyard, remind me to buy milk' > data/say && tail -f data/glasses.log
 
