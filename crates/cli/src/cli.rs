@@ -1,5 +1,7 @@
 //! The command line: the flags that every command takes, and the list of commands.
 
+use std::{ffi::OsString, process::ExitCode};
+
 use clap::{
     Args, Parser, Subcommand,
     builder::{StringValueParser, TypedValueParser as _},
@@ -9,8 +11,8 @@ use toolyard_protocol::{UserId, secret::Secret};
 use crate::{
     client::Client,
     commands::{
-        apps, chat, completions, doctor, eval, glasses, import, keys, mcp, migrate, models, plugin, schema,
-        serve, token, tools, upstreams,
+        apps, calls, chat, completions, doctor, eval, glasses, import, keys, man, mcp, migrate, models,
+        plugin, schema, serve, token, tools, upstreams,
     },
     error::CliError,
     output::Output,
@@ -24,6 +26,7 @@ Examples:
   toolyard glasses --user ada@example.com               a pair of glasses in the terminal
   toolyard tools ls --user ada@example.com
   toolyard tools call com.example.todo:add_todo todo_item=milk --user ada@example.com
+  toolyard calls --follow                               calls as they end
   toolyard chat --user ada@example.com                  talk to a model that has these tools
   toolyard chat --local --files ~/notes                 the same without a server
   toolyard upstreams add files --for-all -- npx -y @modelcontextprotocol/server-filesystem /srv/files
@@ -75,13 +78,38 @@ pub(crate) struct Globals {
 }
 
 impl Cli {
-    /// What was typed.
-    pub(crate) fn read() -> Self {
-        let mut cli = Self::parse();
-        // A client of MCP reads messages from stdout, and chokes on everything else: errors are words on stderr.
-        cli.globals.json &= !matches!(cli.command, Command::Mcp(_));
-        cli
+    /// Parses the arguments of this process. Ends it with a usage error where they do not fit, as JSON if `--json` is among
+    /// them, and after `--help` and `--version`.
+    pub(crate) fn parse_arguments() -> Result<Self, ExitCode> {
+        let arguments: Vec<OsString> = std::env::args_os().collect();
+        match Self::try_parse_from(&arguments) {
+            Ok(mut cli) => {
+                // A client of MCP reads messages from stdout, and chokes on everything else: errors are words on stderr.
+                cli.globals.json &= !matches!(cli.command, Command::Mcp(_));
+                Ok(cli)
+            }
+            Err(error) if error.use_stderr() && wants_json(&arguments) => {
+                Err(Output::new(true).failed(&usage_error(&error)))
+            }
+            Err(error) => error.exit(),
+        }
     }
+}
+
+/// Whether errors are for programs. Looked up by hand, because the arguments could not be parsed; `mcp` never writes JSON
+/// errors, as its stdout carries messages.
+fn wants_json(arguments: &[OsString]) -> bool {
+    let mut before_values = arguments.iter().skip(1).take_while(|argument| *argument != "--");
+    let is_mcp = before_values.clone().find(|argument| !argument.to_string_lossy().starts_with('-'));
+    before_values.any(|argument| argument == "--json") && is_mcp.is_none_or(|command| command != "mcp")
+}
+
+/// What clap says, without its colours and its usage line, which `--help` repeats.
+fn usage_error(error: &clap::Error) -> CliError {
+    let text = error.render().to_string();
+    let message = text.split("\n\nUsage:").next().unwrap_or_default();
+    let message = message.strip_prefix("error: ").unwrap_or(message).trim();
+    CliError::usage(message, "`--help` after the command shows its arguments")
 }
 
 /// Every command.
@@ -95,10 +123,12 @@ pub(crate) enum Command {
     /// List and call tools
     #[command(subcommand)]
     Tools(tools::ToolsCommand),
+    /// List calls, show one, or follow calls as they end
+    Calls(Box<calls::CallsArgs>),
     /// Add, list and check MCP servers as sources of tools
     #[command(subcommand)]
     Upstreams(upstreams::UpstreamsCommand),
-    /// Write, pack, sign and look at plugins
+    /// Write, pack, sign, try and look at plugins
     #[command(subcommand)]
     Plugin(plugin::PluginCommand),
     /// Make and show keys that sign plugins
@@ -126,6 +156,8 @@ pub(crate) enum Command {
     Eval(eval::EvalCommand),
     /// Print the completions of a shell
     Completions(completions::CompletionsArgs),
+    /// Print the manual page, or write the pages of all commands
+    Man(man::ManArgs),
     /// Print the schema of the configuration, or the OpenAPI document
     Schema(schema::SchemaArgs),
 }

@@ -59,6 +59,8 @@ pub(crate) enum CliError {
     NoModel,
     #[error("the answer failed: {0}")]
     Answer(String),
+    #[error("the tool failed: {0}")]
+    ToolFailed(String),
     #[error("nothing was measured: {0}")]
     Eval(String),
     #[error("cannot write the output: {0}")]
@@ -92,6 +94,7 @@ impl CliError {
             Self::Interrupted | Self::Stopped => "INTERRUPTED",
             Self::NoModel => "NO_MODEL",
             Self::Answer(_) => "ANSWER",
+            Self::ToolFailed(_) => "EXECUTION_ERROR",
             Self::Eval(_) => "INVALID_DOCUMENT",
             Self::Output(_) => "OUTPUT",
         }
@@ -142,6 +145,7 @@ impl CliError {
             | Self::NotConfirmed
             | Self::Interrupted
             | Self::Stopped
+            | Self::ToolFailed(_)
             | Self::Eval(_)
             | Self::Output(_) => None,
         }

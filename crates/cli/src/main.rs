@@ -30,7 +30,10 @@ use crate::{cli::Cli, commands::Verdict, error::CliError, output::Output};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::read();
+    let cli = match Cli::parse_arguments() {
+        Ok(cli) => cli,
+        Err(code) => return code,
+    };
     let output = Output::new(cli.globals.json);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,

@@ -112,6 +112,19 @@ impl Client {
         if status.is_success() { Ok(()) } else { Err(Refused::read(status, &body).into()) }
     }
 
+    /// Sends a document to which there is no answer.
+    pub(crate) async fn send_document<B: Serialize + ?Sized>(
+        &self,
+        method: Method,
+        path: &str,
+        body: &B,
+    ) -> Result<(), CliError> {
+        let request = self.request(method, path)?.header(header::CONTENT_TYPE, "application/json");
+        let response = self.send(self.finish(request, json(body))?, WAIT).await?;
+        let (status, body) = (response.status, self.bytes(response).await?);
+        if status.is_success() { Ok(()) } else { Err(self.refused(status, &body)) }
+    }
+
     /// A request with who is asking in it, to be finished by [`Client::finish`].
     pub(crate) fn request(&self, method: Method, path: &str) -> Result<http::request::Builder, CliError> {
         let mut request = Request::builder().method(method).uri(self.address(path)?);
@@ -199,6 +212,13 @@ impl Client {
     }
 }
 
+/// A name as one segment of a path: names of tools may have any visible ASCII in them, `/`, `%` and `?` included.
+pub(crate) fn path_segment(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte);
+    let encode = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    name.bytes().map(encode).collect()
+}
+
 /// A document as the body of a request.
 pub(crate) fn json<T: Serialize + ?Sized>(document: &T) -> Bytes {
     Bytes::copy_from_slice(toolyard_protocol::raw::to_raw(document).get().as_bytes())
@@ -230,6 +250,11 @@ mod tests {
             client.address("api/tools?hidden=true").unwrap(),
             "http://127.0.0.1:8787/base/api/tools?hidden=true"
         );
+    }
+
+    #[test]
+    fn a_name_is_one_segment_of_a_path() {
+        assert_eq!(path_segment("com.example:a/b?c%d"), "com.example:a%2Fb%3Fc%25d");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod apps;
+pub(crate) mod calls;
 pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod doctor;
@@ -8,6 +9,7 @@ pub(crate) mod eval;
 pub(crate) mod glasses;
 pub(crate) mod import;
 pub(crate) mod keys;
+pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod models;
@@ -39,6 +41,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Verdict, CliError> {
         Command::Serve(args) => serve::run(&cx, args).await,
         Command::Apps(command) => apps::run(&cx, command).await,
         Command::Tools(command) => tools::run(&cx, command).await,
+        Command::Calls(args) => calls::run(&cx, *args).await,
         Command::Upstreams(command) => upstreams::run(&cx, command).await,
         Command::Chat(args) => chat::run(&cx, *args).await,
         Command::Models(args) => models::run(&cx, args).await,
@@ -52,6 +55,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Verdict, CliError> {
         Command::Doctor(args) => doctor::run(&cx, &args).await,
         Command::Eval(command) => eval::run(&cx, command).await,
         Command::Completions(args) => completions::run(&cx, &args),
+        Command::Man(args) => man::run(&cx, &args),
         Command::Schema(args) => schema::run(&cx, &args),
     }
 }

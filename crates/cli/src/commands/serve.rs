@@ -1,6 +1,6 @@
 //! `toolyard serve`: runs a server until a signal, then drains it.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use clap::{Args, builder::PossibleValuesParser};
 use serde::Serialize;
@@ -46,11 +46,15 @@ pub(crate) struct ServeArgs {
 #[derive(Serialize)]
 struct Listening {
     listening: String,
+    /// The web console, where this program has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    console: Option<String>,
 }
 
 impl Show for Listening {
     fn text(&self) -> String {
-        format!("listening on {}", self.listening)
+        let console = self.console.as_ref().map(|console| format!("\nconsole at {console}"));
+        format!("listening on {}{}", self.listening, console.unwrap_or_default())
     }
 }
 
@@ -62,12 +66,30 @@ pub(crate) async fn run(cx: &Context, args: ServeArgs) -> Result<Verdict, CliErr
         .await
         .map_err(CliError::Start)?;
     tracing::info!(address = %server.address, auth = ?server.state.auth_mode, "listening");
-    cx.output.show(&Listening { listening: format!("http://{}", server.address) })?;
+    let listening = format!("http://{}", server.address);
+    let console = console_url(&server);
+    cx.output.show(&Listening { listening, console })?;
     let stop = CancellationToken::new();
     tokio::select! {
         () = server.run(stop.clone()) => Ok(Verdict::Good),
         () = two_signals(&mut signals, &stop) => Err(CliError::Interrupted),
     }
+}
+
+/// Where a browser on this machine finds the console; None where this program was built without it.
+fn console_url(server: &Server) -> Option<String> {
+    server.state.console.find("index.html")?;
+    let public = server.state.config.server.public_url.as_deref();
+    let base = public.map(|url| url.trim_end_matches('/').to_owned()).unwrap_or_else(|| {
+        let mut address = server.address;
+        match address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+            IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+            IpAddr::V4(_) | IpAddr::V6(_) => {}
+        }
+        format!("http://{address}")
+    });
+    Some(format!("{base}/console/"))
 }
 
 /// The first signal asks for a clean stop; whoever sends a second one does not want to wait.

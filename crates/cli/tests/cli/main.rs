@@ -3,6 +3,7 @@
 
 mod app;
 mod apps;
+mod calls;
 mod chat;
 mod chat_plugins;
 mod chat_stream;

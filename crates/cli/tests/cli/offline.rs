@@ -21,13 +21,81 @@ async fn tokens() {
     let made = made.json();
     assert_eq!((&made["name"], &made["role"]), (&json!("admin"), &json!("operator")));
     assert!(made["expiresAt"].as_str().unwrap().ends_with('Z'));
-    assert!(made.get("id").is_none(), "there is no store that could list it");
-    std::fs::write(folder.path().join("d/toolyard.db"), "").unwrap();
-    let unlisted = token(&["user", "ada", "--data", "d"]).await;
+    assert_eq!((&made["label"], made["id"].as_str().unwrap().len()), (&json!("toolyard token"), 32));
+    std::fs::create_dir(folder.path().join("e")).unwrap();
+    std::fs::write(folder.path().join("e/toolyard.db"), "").unwrap();
+    let unlisted = token(&["user", "ada", "--data", "e"]).await;
     assert!(unlisted.err.contains("cannot be revoked"), "{}", unlisted.err);
     unlisted.good();
-    for wrong in [&["user", "a b"][..], &["king", "ada"], &["user", "ada", "--ttl", "soon"], &["user"]] {
+    for wrong in [
+        &["user", "a b"][..],
+        &["king", "ada"],
+        &["user", "ada", "--ttl", "soon"],
+        &["user", "ada", "--name", " "],
+        &["user"],
+    ] {
         assert_eq!(token(wrong).await.code, 2, "{wrong:?}");
+    }
+}
+
+#[tokio::test]
+async fn tokens_from_before_the_first_start_are_listed_and_revoked() {
+    let folder = tempfile::tempdir().unwrap();
+    let make = async |args: &[&str]| {
+        ended(toolyard(folder.path(), &[&["token"], args, &["--data", "data", "--json"]].concat()))
+            .await
+            .json()
+    };
+    let operator = make(&["operator", "admin"]).await;
+    let user = make(&["user", "ada@example.com", "--name", "Claude on my laptop"]).await;
+    let (_server, url) = crate::fixture::serve(folder.path(), "127.0.0.1:0", &["--auth", "token"]).await;
+    let run = async |token: &serde_json::Value, args: &[&str]| {
+        let mut command = toolyard(folder.path(), args);
+        command.env("TOOLYARD_URL", &url).env("TOOLYARD_TOKEN", token["token"].as_str().unwrap());
+        ended(command).await
+    };
+    let listed = run(&operator, &["token", "ls"]).await.good();
+    assert!(listed.contains("Claude on my laptop") && listed.contains("admin"), "{listed}");
+    run(&user, &["calls"]).await.good();
+    run(&operator, &["token", "revoke", user["id"].as_str().unwrap()]).await.good();
+    run(&user, &["calls"]).await.bad();
+}
+
+#[tokio::test]
+async fn usage_errors_are_json_for_programs() {
+    for wrong in [
+        &["--json", "apps", "fly"][..],
+        &["tools", "ls", "--category", "fun", "--json"],
+        &["token", "user", "--json"],
+        &["--json"],
+    ] {
+        let ran = run(wrong).await;
+        let error = ran.json_lines()[0]["error"].clone();
+        assert_eq!((ran.code, &error["code"], ran.err.as_str()), (2, &json!("USAGE"), ""), "{wrong:?}");
+        let message = error["message"].as_str().unwrap();
+        assert!(
+            !message.is_empty() && !message.contains("Usage:") && !message.contains('\u{1b}'),
+            "{message}"
+        );
+    }
+    // What follows `--` is a command of somebody else, and MCP keeps stdout for its messages.
+    for wrong in [&["upstreams", "add", "--fly", "--", "npx", "--json"][..], &["mcp", "--fly", "--json"]] {
+        let ran = run(wrong).await;
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{wrong:?}");
+    }
+    assert!(run(&["--json", "--help"]).await.good().contains("Usage:"));
+}
+
+#[tokio::test]
+async fn manual_pages() {
+    let page = run(&["man"]).await.good();
+    assert!(page.contains(".TH toolyard 1") && page.contains("glasses"), "{page}");
+    let folder = tempfile::tempdir().unwrap();
+    let written = ended(toolyard(folder.path(), &["man", "--out", "man1", "--json"])).await.json();
+    let pages: Vec<_> =
+        written["pages"].as_array().unwrap().iter().map(|page| page.as_str().unwrap()).collect();
+    for page in ["toolyard.1", "toolyard-serve.1", "toolyard-apps-add.1", "toolyard-plugin-run.1"] {
+        assert!(pages.contains(&page) && folder.path().join("man1").join(page).exists(), "{page}: {pages:?}");
     }
 }
 
@@ -57,7 +125,9 @@ async fn help_has_examples_and_usage_errors_end_with_2() {
         &["serve"][..],
         &["apps"],
         &["apps", "add"],
+        &["apps", "grant"],
         &["apps", "tools"],
+        &["calls"],
         &["chat"],
         &["models"],
         &["eval"],
@@ -65,6 +135,10 @@ async fn help_has_examples_and_usage_errors_end_with_2() {
         &["tools"],
         &["tools", "ls"],
         &["tools", "call"],
+        &["tools", "on"],
+        &["tools", "off"],
+        &["plugin", "run"],
+        &["man"],
         &["upstreams"],
         &["upstreams", "add"],
         &["upstreams", "import"],

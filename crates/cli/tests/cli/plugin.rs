@@ -259,3 +259,33 @@ async fn help_has_examples() {
         assert!(help.contains("Examples:\n  toolyard plugin "), "{command}: {help}");
     }
 }
+
+#[tokio::test]
+async fn a_tool_is_tried_without_a_server() {
+    let desk = Desk::packed().await;
+    let mut broken = desk.json("hello.json");
+    let tool = broken["tools"][0]["name"].as_str().unwrap().to_owned();
+    broken["tools"][0]["name"] = json!("hello");
+    broken["tools"][0]["executorCode"] = json!("throw new Error('broken on purpose')");
+    desk.write("broken.json", broken.to_string());
+    let refused = desk.run(&format!("plugin run hello.json {tool}")).await;
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("add `--allow-unsigned hello.json`"), "{refused:?}");
+    let ran = desk
+        .run(&format!("plugin run hello.json {tool} name=Ada --allow-unsigned hello.json --yes"))
+        .await
+        .good();
+    assert!(ran.contains("Ada"), "{ran}");
+    desk.run("plugin sign hello.json --key ada.key").await.good();
+    let ran = desk
+        .run(&format!("plugin run hello.json {tool} name=Ada --keys ada.key.pub --yes --json"))
+        .await
+        .json();
+    assert!(ran["result"].to_string().contains("Ada"), "{ran}");
+    let unknown = desk.run("plugin run hello.json fly --keys ada.key.pub --yes").await;
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.err.contains("no tool `fly`") && unknown.err.contains(&tool), "{unknown:?}");
+    let failed =
+        desk.run("plugin run broken.json hello name=Ada --allow-unsigned broken.json --yes").await.bad();
+    assert!(failed.contains("the tool failed: ") && failed.contains("broken on purpose"), "{failed}");
+}

@@ -54,7 +54,12 @@ async fn says_where_it_listens_as_json() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Running::start(toolyard(folder.path(), &["serve", "--listen", "127.0.0.1:0", "--json"]));
     let line: Value = serde_json::from_str(&server.says("listening").await).unwrap();
-    assert!(line["listening"].as_str().unwrap().starts_with("http://127.0.0.1:"));
+    let listening = line["listening"].as_str().unwrap();
+    assert!(listening.starts_with("http://127.0.0.1:"));
+    // Built in or not, as `web/console/dist` was there or not; then it is where it says.
+    if let Some(console) = line["console"].as_str() {
+        assert_eq!(console, format!("{listening}/console/"));
+    }
 }
 
 #[tokio::test]

@@ -129,6 +129,16 @@ pub struct Plugin {
 }
 
 impl Plugin {
+    /// The names of its tools.
+    pub fn tool_names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|tool| tool.name.as_str())
+    }
+
+    /// The function of one of its tools.
+    pub fn tool_executor(&self, tool: &str) -> Option<&Executor> {
+        self.executors.get(tool)
+    }
+
     /// Without anything yet.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {

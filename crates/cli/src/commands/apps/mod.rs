@@ -2,6 +2,7 @@
 
 pub(crate) mod add;
 mod from_url;
+mod grant;
 mod install;
 mod key;
 mod ls;
@@ -22,7 +23,8 @@ const HELP: &str = "\
 Examples:
   toolyard apps add --package com.example.todo --url http://127.0.0.1:7010 --kind tools-only --tools tools.json
   toolyard apps add --from-url https://todo.example.com --package com.example.todo
-  toolyard apps install com.example.todo --user ada@example.com";
+  toolyard apps install com.example.todo --user ada@example.com
+  toolyard apps grant com.toolyard.assistant --user ada@example.com";
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = HELP)]
@@ -37,6 +39,8 @@ pub(crate) enum AppsCommand {
     Install(PackageArg),
     /// Remove an app, and what it keeps, for the user
     Uninstall(PackageArg),
+    /// Let an app call all tools of the user, as an assistant does; or revoke that
+    Grant(grant::GrantArgs),
     /// Show one app
     Show(PackageArg),
     /// List the tools of an app, or publish a new set
@@ -74,6 +78,7 @@ pub(crate) async fn run(cx: &Context, command: AppsCommand) -> Result<Verdict, C
         AppsCommand::Rm(args) => rm::run(cx, args).await,
         AppsCommand::Install(args) => install::install(cx, args).await,
         AppsCommand::Uninstall(args) => install::uninstall(cx, args).await,
+        AppsCommand::Grant(args) => grant::run(cx, args).await,
         AppsCommand::Show(args) => show::run(cx, args).await,
         AppsCommand::Tools(args) => tools::run(cx, args).await,
         AppsCommand::Key(args) => key::run(cx, args).await,

@@ -6,7 +6,7 @@ mod bridge;
 mod door;
 mod local;
 mod orders;
-mod plugins;
+pub(crate) mod plugins;
 mod screen;
 mod style;
 mod talk;

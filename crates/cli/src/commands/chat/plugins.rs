@@ -6,8 +6,9 @@ use std::{
 };
 
 use clap::Args;
+use serde_json::{Map, Value};
 use toolyard_client_sdk::{
-    Client, Hooks as _, Plugin, PluginError,
+    Client, Hooks as _, Plugin, PluginError, ToolContext,
     plugins::{
         js::{Host, JsHost, JsOptions, JsPlugin, JsPluginError, JsTrust, StoragePlace, in_words},
         mcp::Bridge,
@@ -27,7 +28,7 @@ use crate::{error::CliError, input, output::Output, text};
 /// Tools of this terminal.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Tools of this terminal")]
-pub(super) struct PluginArgs {
+pub(crate) struct PluginArgs {
     /// A packed plugin whose tools the model may call; may be given again
     #[arg(long, value_name = "FILE")]
     plugin: Vec<PathBuf>,
@@ -55,15 +56,37 @@ pub(super) struct PluginArgs {
 }
 
 /// Tools that are ready to be registered.
-pub(super) struct Plugins {
+pub(crate) struct Plugins {
     loaded: Vec<(JsPlugin, PathBuf)>,
     host: JsHost,
     bridge: Option<(Bridge, PathBuf)>,
 }
 
 impl PluginArgs {
+    /// One plugin and nothing else, for a command that runs it without a chat.
+    pub(crate) fn for_file(
+        file: PathBuf,
+        allow_unsigned: Option<String>,
+        keys: Vec<PathBuf>,
+        root: Option<PathBuf>,
+        revocations: Option<PathBuf>,
+        plugin_data: Option<PathBuf>,
+        yes: bool,
+    ) -> Self {
+        Self {
+            plugin: vec![file],
+            allow_unsigned: allow_unsigned.into_iter().collect(),
+            keys,
+            root,
+            revocations,
+            plugin_data,
+            yes,
+            mcp: None,
+        }
+    }
+
     /// Reads and judges all of them, says what they are, and asks where somebody has to agree.
-    pub(super) async fn ready(&self, output: Output) -> Result<Plugins, CliError> {
+    pub(crate) async fn ready(&self, output: Output) -> Result<Plugins, CliError> {
         let world = World::default();
         let loaded = self.load(&world)?;
         for (plugin, _) in &loaded {
@@ -155,6 +178,26 @@ impl Plugins {
             registered?;
         }
         Ok(())
+    }
+
+    /// Calls a tool of the plugins, with what was agreed to.
+    pub(crate) async fn call_tool(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<Value, CliError> {
+        let mut known = Vec::new();
+        for (loaded, file) in &self.loaded {
+            let plugin =
+                loaded.plugin(&self.host, loaded.permissions()).map_err(|error| refused(file, error))?;
+            if let Some(executor) = plugin.tool_executor(name) {
+                let result = executor(arguments, ToolContext::unwatched("run", name)).await;
+                return result.map_err(|error| CliError::ToolFailed(error.to_string()));
+            }
+            known.extend(plugin.tool_names().map(text::line));
+        }
+        let next = format!("its tools: {}", known.join(", "));
+        Err(CliError::usage(format!("the plugin has no tool `{}`", text::line(name)), next))
     }
 
     /// Ends what a registration that did not come to its end may have started.

@@ -1,5 +1,5 @@
 //! `toolyard plugin`: write, pack, sign and look at plugins, without a server; and publish, find and install them on one.
-//! None of it runs their code here.
+//! Only `run` runs their code here.
 
 mod inspect;
 mod install;
@@ -8,6 +8,7 @@ mod new;
 mod pack;
 mod publish;
 mod revoke;
+mod run;
 mod search;
 mod sign;
 mod verify;
@@ -35,6 +36,7 @@ Examples:
   toolyard plugin sign hello.json --key ada.key
   toolyard plugin verify hello.json --key ada.key.pub
   toolyard plugin inspect hello.json
+  toolyard plugin run hello.json hello name=Ada
   toolyard plugin publish hello.json
   toolyard plugin search greeting
   toolyard plugin install hello --user ada@example.com";
@@ -55,6 +57,8 @@ pub(crate) enum PluginCommand {
         after_help = "Examples:\n  toolyard plugin inspect hello.json\n  toolyard plugin inspect hello.json --json"
     )]
     Inspect(FileArg),
+    /// Call a tool of a plugin here, without a server
+    Run(Box<run::RunArgs>),
     /// Have the server sign a plugin and add it to its catalogue; ends with 1 unless it did
     Publish(publish::PublishArgs),
     /// Call a plugin back: it runs no more, anywhere
@@ -83,6 +87,7 @@ pub(crate) async fn run(cx: &Context, command: PluginCommand) -> Result<Verdict,
         PluginCommand::Sign(args) => sign::run(cx, &args),
         PluginCommand::Verify(args) => verify::run(cx, &args),
         PluginCommand::Inspect(args) => inspect::run(cx, &args),
+        PluginCommand::Run(args) => run::run(cx, *args).await,
         PluginCommand::Publish(args) => publish::run(cx, args).await,
         PluginCommand::Revoke(args) => revoke::run(cx, args).await,
         PluginCommand::Search(args) => search::run(cx, args).await,

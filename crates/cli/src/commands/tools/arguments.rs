@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::error::CliError;
 
 /// The arguments as an object.
-pub(super) fn read(typed: &[String]) -> Result<Map<String, Value>, CliError> {
+pub(crate) fn read(typed: &[String]) -> Result<Map<String, Value>, CliError> {
     if let [whole] = typed
         && whole.trim_start().starts_with('{')
     {

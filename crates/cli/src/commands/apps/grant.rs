@@ -1,0 +1,51 @@
+//! `toolyard apps grant`: lets an app of the user call the tools of the user's other apps.
+
+use clap::Args;
+use http::Method;
+use serde::Serialize;
+use toolyard_protocol::PackageName;
+
+use crate::{cli::Context, commands::Verdict, error::CliError, output::Show};
+
+const HELP: &str = "\
+With the assistant grant an app can list and call every tool of the user, as an assistant must. Without it an app reaches
+its own tools only.
+
+Examples:
+  toolyard apps grant com.toolyard.assistant --user ada@example.com
+  toolyard apps grant com.toolyard.assistant --revoke --user ada@example.com";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct GrantArgs {
+    /// The app, such as com.toolyard.assistant; it must be installed for the user
+    package: PackageName,
+    /// Revoke the grant
+    #[arg(long)]
+    revoke: bool,
+}
+
+/// What the app may do now.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GrantState {
+    package_name: PackageName,
+    assistant: bool,
+}
+
+impl Show for GrantState {
+    fn text(&self) -> String {
+        let package = &self.package_name;
+        match self.assistant {
+            true => format!("{package} can call all tools of the user"),
+            false => format!("{package} can call its own tools only"),
+        }
+    }
+}
+
+pub(super) async fn run(cx: &Context, args: GrantArgs) -> Result<Verdict, CliError> {
+    let method = if args.revoke { Method::DELETE } else { Method::PUT };
+    cx.client()?.tell(method, &format!("api/installs/{}/assistant", args.package)).await?;
+    cx.output.show(&GrantState { package_name: args.package, assistant: !args.revoke })?;
+    Ok(Verdict::Good)
+}

@@ -1,0 +1,166 @@
+//! `toolyard calls`: the record of calls, newest first; one call; or calls as they end.
+
+mod follow;
+
+use clap::Args;
+use serde::Serialize;
+use toolyard_protocol::{
+    CallId, PackageName,
+    api::{CallPage, CallSummary},
+};
+
+use super::Verdict;
+use crate::{cli::Context, error::CliError, output::Show, text};
+
+/// Longest tool name in the table, in characters.
+const MAX_NAME_CHARS: usize = 60;
+/// Most calls that the server puts on one page.
+const MAX_PAGE: u32 = 200;
+
+const HELP: &str = "\
+You see your own calls. Operators see the calls of all users, or of one with --user; developers see the calls of their
+apps with --of-apps, without the users. With --json --follow each call is one line of JSON.
+
+Examples:
+  toolyard calls --user ada@example.com
+  toolyard calls --outcome TIMEOUT --since 2026-11-16T00:00:00Z
+  toolyard calls --follow
+  toolyard calls 0198c2f5b1e07d7c9f3a52c1d4e6f708";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct CallsArgs {
+    /// Show this call, with the time of each step
+    #[arg(value_name = "ID", conflicts_with_all = ["tool", "app", "outcome", "since", "limit", "follow"])]
+    id: Option<CallId>,
+    /// Only calls of this tool, by its canonical name
+    #[arg(long)]
+    tool: Option<String>,
+    /// Only calls of this app
+    #[arg(long, value_name = "PACKAGE")]
+    app: Option<PackageName>,
+    /// Only calls with this outcome: OK, or an error code such as TIMEOUT
+    #[arg(long)]
+    outcome: Option<String>,
+    /// Only calls at this time or later, such as 2026-11-16T08:00:00Z
+    #[arg(long, value_name = "TIME")]
+    since: Option<jiff::Timestamp>,
+    /// At most this many calls
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=MAX_PAGE as i64))]
+    limit: u32,
+    /// The calls of your apps, without the users
+    #[arg(long)]
+    of_apps: bool,
+    /// Print calls as they end, until Ctrl-C
+    #[arg(long, short, conflicts_with_all = ["since", "limit"])]
+    follow: bool,
+}
+
+impl CallsArgs {
+    /// Whether a call that the server sent is one of those that were asked for.
+    fn matches(&self, call: &CallSummary) -> bool {
+        let package = call.tool.split_once(':').map_or("", |(package, _)| package);
+        self.tool.as_deref().is_none_or(|tool| tool == call.tool)
+            && self.app.as_ref().is_none_or(|app| app.as_str() == package)
+            && self.outcome.as_deref().is_none_or(|outcome| outcome == call.outcome)
+    }
+
+    /// What the server is asked for; `user` narrows the calls that an operator sees.
+    fn query(&self, cx: &Context, filters: &[(&str, Option<String>)]) -> String {
+        let user = cx.user().filter(|_| !self.of_apps).map(ToString::to_string);
+        let of = self.of_apps.then(|| "apps".to_owned());
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        for (name, value) in [("user", user), ("of", of)].iter().chain(filters) {
+            if let Some(value) = value {
+                query.append_pair(name, value);
+            }
+        }
+        query.finish()
+    }
+}
+
+/// A page of calls.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct CallTable(CallPage);
+
+impl Show for CallTable {
+    fn text(&self) -> String {
+        if self.0.calls.is_empty() {
+            return "No calls match.".to_owned();
+        }
+        let head = ["STARTED", "TOOL", "OUTCOME", "TIME", "USER", "ID"].map(str::to_owned);
+        text::table(&std::iter::once(head).chain(self.0.calls.iter().map(row)).collect::<Vec<_>>())
+    }
+}
+
+fn row(call: &CallSummary) -> [String; 6] {
+    [
+        call.started_at.clone(),
+        text::cut(&call.tool, MAX_NAME_CHARS),
+        call.outcome.clone(),
+        milliseconds(call.duration_us),
+        call.user_id.as_ref().map(ToString::to_string).unwrap_or_default(),
+        call.id.to_string(),
+    ]
+}
+
+fn milliseconds(us: u64) -> String {
+    format!("{}.{} ms", us / 1_000, us % 1_000 / 100)
+}
+
+/// One call, whole.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct CallDetails(CallSummary);
+
+impl Show for CallDetails {
+    fn text(&self) -> String {
+        let call = &self.0;
+        let steps = serde_json::to_value(call.steps).unwrap_or_default();
+        let steps = steps.as_object().into_iter().flatten().filter_map(|(step, us)| {
+            let us = us.as_u64().filter(|us| *us > 0)?;
+            Some(format!("{step} {}", milliseconds(us)))
+        });
+        let mut rows = vec![
+            ["call".to_owned(), call.id.to_string()],
+            ["tool".to_owned(), call.tool.clone()],
+            ["outcome".to_owned(), call.outcome.clone()],
+            ["started".to_owned(), call.started_at.clone()],
+            ["duration".to_owned(), milliseconds(call.duration_us)],
+            ["steps".to_owned(), steps.collect::<Vec<_>>().join(", ")],
+            ["source".to_owned(), call.source.clone()],
+            ["door".to_owned(), call.door.clone()],
+            ["bytes".to_owned(), format!("{} in, {} out", call.bytes_in, call.bytes_out)],
+        ];
+        let user = call.user_id.as_ref().map(ToString::to_string);
+        for (name, value) in
+            [("user", user), ("caller", call.caller.clone()), ("trace", call.trace_id.clone())]
+        {
+            rows.extend(value.map(|value| [name.to_owned(), value]));
+        }
+        text::table(&rows)
+    }
+}
+
+pub(crate) async fn run(cx: &Context, args: CallsArgs) -> Result<Verdict, CliError> {
+    if args.follow {
+        return follow::run(cx, &args).await;
+    }
+    let client = cx.client()?;
+    if let Some(id) = &args.id {
+        let call: CallSummary = client.get(&format!("api/calls/{id}?{}", args.query(cx, &[]))).await?;
+        cx.output.show(&CallDetails(call))?;
+        return Ok(Verdict::Good);
+    }
+    let filters = [
+        ("tool", args.tool.clone()),
+        ("app", args.app.as_ref().map(ToString::to_string)),
+        ("outcome", args.outcome.clone()),
+        ("since", args.since.map(|since| since.to_string())),
+        ("limit", Some(args.limit.to_string())),
+    ];
+    let page: CallPage = client.get(&format!("api/calls?{}", args.query(cx, &filters))).await?;
+    cx.output.show(&CallTable(page))?;
+    Ok(Verdict::Good)
+}

@@ -1,0 +1,87 @@
+//! `toolyard man`: manual pages, made from the same definitions as `--help`.
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory as _};
+use clap_mangen::Man;
+use serde::Serialize;
+
+use super::Verdict;
+use crate::{
+    cli::{Cli, Context},
+    error::CliError,
+    output::Show,
+};
+
+const HELP: &str = "\
+Examples:
+  toolyard man | man -l -
+  toolyard man --out ~/.local/share/man/man1";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct ManArgs {
+    /// Write one page for each command into this folder; without it the main page is printed
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct ManPage {
+    page: String,
+}
+
+impl Show for ManPage {
+    fn text(&self) -> String {
+        self.page.trim_end().to_owned()
+    }
+}
+
+#[derive(Serialize)]
+struct WrittenPages {
+    folder: PathBuf,
+    pages: Vec<String>,
+}
+
+impl Show for WrittenPages {
+    fn text(&self) -> String {
+        format!("wrote {} pages to {}", self.pages.len(), self.folder.display())
+    }
+}
+
+pub(crate) fn run(cx: &Context, args: &ManArgs) -> Result<Verdict, CliError> {
+    let mut command = Cli::command();
+    // Gives each command its full name, `toolyard apps add`, and the global flags.
+    command.build();
+    let Some(folder) = &args.out else {
+        let page = String::from_utf8_lossy(&render(&command)?).into_owned();
+        cx.output.show(&ManPage { page })?;
+        return Ok(Verdict::Good);
+    };
+    let unwritable = |error| CliError::Unwritable { file: folder.clone(), error };
+    std::fs::create_dir_all(folder).map_err(unwritable)?;
+    let mut pages = Vec::new();
+    write_pages(&command, folder, &mut pages)?;
+    cx.output.show(&WrittenPages { folder: folder.clone(), pages })?;
+    Ok(Verdict::Good)
+}
+
+fn write_pages(
+    command: &clap::Command,
+    folder: &std::path::Path,
+    pages: &mut Vec<String>,
+) -> Result<(), CliError> {
+    let name = format!("{}.1", command.get_display_name().unwrap_or_else(|| command.get_name()));
+    let file = folder.join(&name);
+    std::fs::write(&file, render(command)?).map_err(|error| CliError::Unwritable { file, error })?;
+    pages.push(name);
+    let shown =
+        command.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help");
+    shown.map(|command| write_pages(command, folder, pages)).collect()
+}
+
+fn render(command: &clap::Command) -> Result<Vec<u8>, CliError> {
+    let mut page = Vec::new();
+    Man::new(command.clone()).render(&mut page)?;
+    Ok(page)
+}

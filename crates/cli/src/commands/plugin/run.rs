@@ -1,0 +1,85 @@
+//! `toolyard plugin run`: calls one tool of a plugin, in the sandbox of this process, without a model and without a server.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    cli::Context,
+    commands::{Verdict, chat::plugins::PluginArgs, tools::arguments},
+    error::CliError,
+    output::Show,
+    signals::Signals,
+    text,
+};
+
+const HELP: &str = "\
+The plugin gets what its manifest asks for, after you agreed. A value that reads as JSON is JSON, the rest is text.
+
+Examples:
+  toolyard plugin run hello.json hello name=Ada --allow-unsigned hello.json
+  toolyard plugin run time.json get_current_time '{\"timezone\":\"Europe/Berlin\"}' --keys ada.key.pub --yes";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct RunArgs {
+    /// A packed plugin
+    file: PathBuf,
+    /// The tool to call
+    tool: String,
+    /// One JSON object, or key=value pairs
+    #[arg(value_name = "ARGUMENT")]
+    arguments: Vec<String>,
+    /// Run this plugin although it is not signed: its file or its id
+    #[arg(long, value_name = "FILE|ID")]
+    allow_unsigned: Option<String>,
+    /// A public key to trust, or a key list signed with --root; may be repeated
+    #[arg(long, value_name = "FILE")]
+    keys: Vec<PathBuf>,
+    /// The public root key that signs the lists
+    #[arg(long, value_name = "FILE")]
+    root: Option<PathBuf>,
+    /// A revocation list signed with --root
+    #[arg(long, value_name = "FILE", requires = "root")]
+    revocations: Option<PathBuf>,
+    /// The folder of the plugin's stored data; without it the data is lost when the command ends
+    #[arg(long, value_name = "DIR")]
+    plugin_data: Option<PathBuf>,
+    /// Agree to the permissions that the plugin asks for
+    #[arg(long)]
+    yes: bool,
+}
+
+/// What the tool returned.
+#[derive(Serialize)]
+struct ToolOutput {
+    result: Value,
+}
+
+impl Show for ToolOutput {
+    fn text(&self) -> String {
+        match &self.result {
+            Value::String(result) => text::block(result),
+            result => text::block(&format!("{result:#}")),
+        }
+    }
+}
+
+pub(super) async fn run(cx: &Context, args: RunArgs) -> Result<Verdict, CliError> {
+    let RunArgs { file, tool, arguments, allow_unsigned, keys, root, revocations, plugin_data, yes } = args;
+    let arguments = arguments::read(&arguments)?;
+    let loader = PluginArgs::for_file(file, allow_unsigned, keys, root, revocations, plugin_data, yes);
+    let mut signals = Signals::new().map_err(CliError::Runtime)?;
+    let call = async {
+        let plugins = loader.ready(cx.output).await?;
+        plugins.call_tool(&tool, arguments).await
+    };
+    let result = tokio::select! {
+        result = call => result?,
+        () = signals.next() => return Err(CliError::Stopped),
+    };
+    cx.output.show(&ToolOutput { result })?;
+    Ok(Verdict::Good)
+}
