@@ -89,6 +89,7 @@ fn means_handshake(error: &ClientError) -> bool {
         | ClientError::AuthorizationNeeded { .. }
         | ClientError::Credentials(_)
         | ClientError::Closed(_)
+        | ClientError::SessionLost(_)
         | ClientError::NoCommonRevision { .. }
         | ClientError::Invalid(_) => false,
     }
@@ -185,7 +186,7 @@ async fn ask(
 ) -> Result<Box<RawValue>, ClientError> {
     let mut call = wire.make(revision, method, params, RequestOptions::default())?;
     call.leave = Leave::Silent;
-    wire.exchange(call).await
+    wire.exchange(call).await.map_err(|failed| failed.error)
 }
 
 #[cfg(test)]

@@ -23,6 +23,10 @@ pub enum ClientError {
     /// The server may have acted on the request.
     #[error("no answer within {0:?}")]
     Timeout(Duration),
+    /// The server does not know the session that the request was made in, and no new one could be opened. The server
+    /// did not act on the request.
+    #[error("the server does not know this session any more: {0}")]
+    SessionLost(String),
     /// The server refused in the words of the protocol.
     #[error("the server refused: {0}")]
     Rpc(#[from] RpcError),
@@ -65,6 +69,7 @@ impl ClientError {
     pub fn surely_not_done(&self) -> bool {
         match self {
             Self::NotSent(_)
+            | Self::SessionLost(_)
             | Self::AuthorizationNeeded { .. }
             | Self::Credentials(_)
             | Self::NoCommonRevision { .. }

@@ -9,7 +9,7 @@
 //! | reaching it, requests, the end | `client` |
 //! | which era, which revision | `agree` |
 //! | what a request may bring, and what goes out | `request` |
-//! | deadlines, lost sessions | `link` |
+//! | deadlines, lost sessions | `link`, `session` |
 //! | lists, tools | `list`, `tools` |
 //! | what the server tells or asks | `events`, `watch`, `ask` |
 //! | how messages travel | `wire`, `http`, `pipe` |
@@ -36,6 +36,7 @@ mod options;
 mod pipe;
 mod request;
 mod server;
+mod session;
 mod tasks;
 mod tools;
 mod transport;

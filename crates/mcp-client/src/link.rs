@@ -2,18 +2,18 @@
 
 use std::{
     sync::{
-        Arc, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
-use http::StatusCode;
 use serde_json::value::RawValue;
 use tokio::{
     sync::{RwLock, Semaphore, watch},
     time::{Instant, timeout, timeout_at},
 };
+use toolyard_protocol::mcp::method;
 
 use crate::{
     agree::handshake,
@@ -24,6 +24,7 @@ use crate::{
     limits::{BackOff, Limits},
     request::RequestOptions,
     server::Server,
+    session::{ExchangeError, RefusedBy, Reopening, SessionDoubt},
     tools::KnownTools,
     watch::Watch,
     wire::Wire,
@@ -37,6 +38,8 @@ pub(crate) struct Link {
     permits: Semaphore,
     /// Written while a lost session is replaced; new requests wait for that.
     reopening: RwLock<()>,
+    /// How often that happened lately.
+    reopened: Mutex<Reopening>,
     /// Counts sessions.
     sessions: watch::Sender<u64>,
     watch: watch::Sender<Watch>,
@@ -47,12 +50,14 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn new(wire: Wire, server: Server, limits: Limits, watch: Watch) -> Arc<Self> {
+        let reopened = Mutex::new(Reopening::new(BackOff::new(limits.back_off)));
         Arc::new(Self {
             wire,
             server: std::sync::RwLock::new(Arc::new(server)),
             permits: Semaphore::new(limits.in_flight.clamp(1, Semaphore::MAX_PERMITS)),
             limits,
             reopening: RwLock::new(()),
+            reopened,
             sessions: watch::Sender::new(0),
             watch: watch::Sender::new(watch),
             listed: AtomicBool::new(false),
@@ -109,13 +114,22 @@ impl Link {
     ) -> Result<Answer, ClientError> {
         let started = Instant::now();
         let deadline = options.deadline.unwrap_or(started + self.limits.request);
-        let hub = self.wire.hub();
-        tokio::select! {
+        let (hub, begun) = (self.wire.hub(), AtomicBool::new(false));
+        let ended = tokio::select! {
             biased;
-            done = timeout_at(deadline, self.attempt(method, params, options)) => {
+            done = timeout_at(deadline, self.attempt(method, params, options, &begun)) => {
                 done.unwrap_or_else(|_| Err(ClientError::Timeout(rounded(deadline - started))))
             }
             () = hub.tasks.stop().cancelled() => Err(ClientError::Closed(hub.reason())),
+        };
+        match ended {
+            // It waited for its turn all the time.
+            Err(error @ (ClientError::Timeout(_) | ClientError::Closed(_)))
+                if !begun.load(Ordering::Acquire) =>
+            {
+                Err(ClientError::NotSent(error.to_string()))
+            }
+            ended => ended,
         }
     }
 
@@ -125,18 +139,32 @@ impl Link {
         method: &str,
         params: Option<&RawValue>,
         options: RequestOptions,
+        begun: &AtomicBool,
     ) -> Result<Answer, ClientError> {
         let closed = |_| ClientError::Closed(CloseReason::Asked);
         let _permit = self.permits.acquire().await.map_err(closed)?;
         drop(self.reopening.read().await);
-        let session = self.wire.http().map(Http::session).unwrap_or_default();
-        match self.once(method, params, options.clone()).await {
-            Err(ClientError::Status { status: StatusCode::NOT_FOUND, .. }) if session.id.is_some() => {
-                self.reopen(&session).await?;
-                self.once(method, params, options).await
-            }
-            other => other,
+        let session = self.session();
+        begun.store(true, Ordering::Release);
+        let failed = match self.once(method, params, options.clone()).await {
+            Ok(answer) => return Ok(answer),
+            Err(failed) => failed,
+        };
+        if !self.is_lost(&session, failed.doubt).await {
+            return Err(failed.error);
         }
+        self.reopen(&session).await?;
+        // Something may have run before the server failed. Everything but a call of a tool can be asked twice.
+        let may_have_run = failed.doubt == SessionDoubt::Suspected(RefusedBy::ServerError);
+        if may_have_run && method == method::TOOLS_CALL {
+            return Err(failed.error);
+        }
+        self.once(method, params, options).await.map_err(|failed| failed.error)
+    }
+
+    /// The session in use; none over a pipe and in the modern era.
+    pub(crate) fn session(&self) -> Session {
+        self.wire.http().map(Http::session).unwrap_or_default()
     }
 
     async fn once(
@@ -144,24 +172,68 @@ impl Link {
         method: &str,
         params: Option<&RawValue>,
         options: RequestOptions,
-    ) -> Result<Answer, ClientError> {
+    ) -> Result<Answer, ExchangeError> {
         let revision = self.server().revision;
         let call = self.wire.make(Some(revision), method, params, options)?;
-        let raw = self.wire.exchange(call).await?;
-        Answer::read(revision, method, raw)
+        let answer = self.wire.exchange(call).await;
+        if answer.as_ref().map_or_else(is_an_answer, |_| true) {
+            self.reopened().proven();
+        }
+        Ok(Answer::read(revision, method, answer?)?)
     }
 
-    /// Replaces a session that is lost. Of many that lost the same one, one makes the new.
+    /// Whether the server does not know a session any more. A suspicion is looked into with a request that does nothing
+    /// and that servers refuse outside of a session, as they do not refuse a ping.
+    pub(crate) async fn is_lost(&self, session: &Session, doubt: SessionDoubt) -> bool {
+        let by = match doubt {
+            SessionDoubt::None => return false,
+            SessionDoubt::Lost => return true,
+            SessionDoubt::Suspected(by) => by,
+        };
+        if self.session() != *session {
+            // Somebody else found out. Who was refused by a message may have been refused by a tool.
+            return by == RefusedBy::Status;
+        }
+        match self.once(method::TOOLS_LIST, None, RequestOptions::default()).await {
+            Ok(_) => false,
+            Err(failed) => failed.doubt != SessionDoubt::None,
+        }
+    }
+
+    fn reopened(&self) -> MutexGuard<'_, Reopening> {
+        self.reopened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Replaces a session that is lost. Of many that lost the same one, one makes the new. Where there is no session to
+    /// replace, the connection ends: whoever made it makes another, and finds out anew how the server speaks.
     pub(crate) async fn reopen(&self, lost: &Session) -> Result<(), ClientError> {
-        let Some(http) = self.wire.http() else { return Ok(()) };
+        let http = match self.wire.http() {
+            Some(http) if !self.server().revision.is_modern() => http,
+            _ => return Err(self.give_up("it was restarted, or speaks another revision now")),
+        };
         let _one = self.reopening.write().await;
         if http.session() != *lost {
             return Ok(());
         }
+        if let Some(wait) = self.reopened().wait() {
+            let seconds = wait.as_secs() + 1;
+            return Err(ClientError::SessionLost(format!(
+                "a new one is opened in {seconds} s at the earliest"
+            )));
+        }
+        self.reopened().tried();
         // Others wait for it, and the standing stream brings no deadline.
         let limit = self.limits.request;
         let opening = timeout(limit, handshake(&self.wire, self.server().revision));
-        let server = opening.await.unwrap_or(Err(ClientError::Timeout(limit)))?;
+        let server = match opening.await.unwrap_or(Err(ClientError::Timeout(limit))) {
+            Ok(server) => server,
+            Err(error @ (ClientError::AuthorizationNeeded { .. } | ClientError::Credentials(_))) => {
+                return Err(error);
+            }
+            // It answers, and makes no handshake: it may speak the other era now.
+            Err(error) if is_refusal(&error) => return Err(self.give_up(&error.to_string())),
+            Err(error) => return Err(ClientError::SessionLost(error.to_string())),
+        };
         tracing::debug!("the session was lost and is replaced");
         *self.server.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(server);
         self.sessions.send_modify(|count| *count += 1);
@@ -170,6 +242,27 @@ impl Link {
         }
         Ok(())
     }
+
+    /// Ends the connection, whose session is lost for good.
+    fn give_up(&self, why: &str) -> ClientError {
+        let why = format!("the session was lost: {why}");
+        self.wire.hub().end(CloseReason::Lost(why.clone()));
+        ClientError::SessionLost(why)
+    }
+}
+
+/// Whether the server answered, and what it answered is no handshake.
+fn is_refusal(error: &ClientError) -> bool {
+    match error {
+        ClientError::Rpc(_) | ClientError::NoCommonRevision { .. } | ClientError::Malformed(_) => true,
+        ClientError::Status { status, .. } => status.is_client_error(),
+        _ => false,
+    }
+}
+
+/// Whether a failure is an answer all the same: then the session that it came in is a good one.
+fn is_an_answer(failed: &ExchangeError) -> bool {
+    failed.doubt == SessionDoubt::None && matches!(failed.error, ClientError::Rpc(_))
 }
 
 /// As it was meant: a deadline is always a moment shorter than what it was made from.

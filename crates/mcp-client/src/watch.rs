@@ -3,7 +3,6 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use http::StatusCode;
 use serde_json::{Map, Value, json};
 use tokio::{
     sync::{Notify, oneshot},
@@ -13,7 +12,7 @@ use toolyard_protocol::{mcp::method, raw::to_raw};
 
 use crate::{
     error::ClientError, events::ServerEvent, http::Resume, limits::BackOff, link::Link, list::ListKind,
-    request::RequestOptions, server::Server,
+    request::RequestOptions, server::Server, session::SessionDoubt,
 };
 
 /// What to hear of. Servers tell only what they offer to tell.
@@ -153,7 +152,7 @@ async fn listen_once(link: &Link, wanted: &Watch, back_off: &mut BackOff) -> boo
         }
     };
     back_off.stood(since);
-    match ended {
+    match ended.map_err(|failed| failed.error) {
         Err(ClientError::Rpc(error)) => {
             tracing::debug!(%error, "the server takes no subscription");
             false
@@ -171,6 +170,7 @@ async fn stand_by(link: Arc<Link>, tried: oneshot::Sender<()>) {
     let Some(http) = link.wire().http() else { return };
     let mut tried = Some(tried);
     let mut wish = link.watched();
+    let mut sessions = link.sessions();
     let mut resume = Resume::new(link.back_off());
     loop {
         let wanted = wish.borrow_and_update().of(&link.server());
@@ -182,6 +182,7 @@ async fn stand_by(link: Arc<Link>, tried: oneshot::Sender<()>) {
             continue;
         }
         let session = http.session();
+        sessions.mark_unchanged();
         resume.failed();
         let opened = |is_gap: bool| {
             drop(tried.take());
@@ -193,15 +194,21 @@ async fn stand_by(link: Arc<Link>, tried: oneshot::Sender<()>) {
         drop(tried.take());
         match ended {
             Ok(()) => {}
-            Err(ClientError::Status { status: StatusCode::NOT_FOUND, .. }) if session.id.is_some() => {
-                resume.forget();
-                if let Err(error) = link.reopen(&session).await {
-                    tracing::debug!(%error, "the session is lost");
+            Err(ClientError::Status { status, text }) if status.is_client_error() => {
+                let error = ClientError::Status { status, text };
+                let doubt = SessionDoubt::from_status(status, &error, session.id.is_some());
+                if link.is_lost(&session, doubt).await {
+                    resume.forget();
+                    if let Err(error) = link.reopen(&session).await {
+                        tracing::debug!(%error, "the session is lost");
+                    }
+                } else {
+                    tracing::debug!(%status, "the server has no standing stream");
+                    // Another session may be one of another version of the server.
+                    if sessions.changed().await.is_err() {
+                        return;
+                    }
                 }
-            }
-            Err(ClientError::Status { status, .. }) if status.is_client_error() => {
-                tracing::debug!(%status, "the server has no standing stream");
-                return;
             }
             Err(error) => tracing::debug!(%error, "the standing stream ended"),
         }

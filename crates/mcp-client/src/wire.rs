@@ -20,6 +20,7 @@ use crate::{
     options::Options,
     pipe::{Pipe, stdio, websocket},
     request::{Call, Hello, RequestOptions},
+    session::ExchangeError,
     tasks::Tasks,
     transport::Transport,
 };
@@ -117,10 +118,10 @@ impl Wire {
     }
 
     /// Sends a request and waits for its result. Dropping the future cancels the request.
-    pub(crate) async fn exchange(&self, call: Call) -> Result<Box<RawValue>, ClientError> {
+    pub(crate) async fn exchange(&self, call: Call) -> Result<Box<RawValue>, ExchangeError> {
         match &self.0.way {
             Way::Http(http) => http.exchange(self, call).await,
-            Way::Pipe(pipe) => pipe.exchange(self, call).await,
+            Way::Pipe(pipe) => pipe.exchange(self, call).await.map_err(ExchangeError::from),
         }
     }
 

@@ -119,6 +119,10 @@ async fn everything_dies_in_a_call_and_comes_back() {
 /// `server-everything` as a server of its own.
 async fn everything_over_http() -> (Child, String) {
     let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+    everything_at(port).await
+}
+
+async fn everything_at(port: u16) -> (Child, String) {
     let mut server = Command::new("node")
         .args([&program("server-everything"), "streamableHttp"])
         .env("PORT", port.to_string())
@@ -146,6 +150,21 @@ async fn everything_over_the_net() {
     let bridge = Bridge::new([McpServer::url("everything", url)], mcp_options());
     let tools = registered(&bridge).await.get();
     try_everything(&tools).await;
+    bridge.on_unregister().await;
+}
+
+/// It refuses sessions that it does not know with 400.
+#[tokio::test]
+async fn everything_is_restarted_at_the_same_address() {
+    let (mut server, url) = everything_over_http().await;
+    let port = url.rsplit(':').next().and_then(|rest| rest.split('/').next()).unwrap().parse().unwrap();
+    let bridge = Bridge::new([McpServer::url("everything", url)], mcp_options());
+    let tools = registered(&bridge).await.get();
+    let echo = || call(&tools, named(&tools, "mcp_everything_echo"), json!({ "message": "hello" }));
+    assert_eq!(echo().await.unwrap(), "Echo: hello");
+    server.kill().await.unwrap();
+    let (_server, _) = everything_at(port).await;
+    assert_eq!(echo().await.unwrap(), "Echo: hello");
     bridge.on_unregister().await;
 }
 

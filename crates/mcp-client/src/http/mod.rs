@@ -28,6 +28,7 @@ use crate::{
     limits::{BackOff, Limits, STREAM_IDLE},
     options::ClientInfo,
     request::{Call, Leave},
+    session::{ExchangeError, SessionDoubt},
     transport::HttpTarget,
     wire::Wire,
 };
@@ -77,7 +78,7 @@ impl Http {
     }
 
     /// One request and its result.
-    pub(crate) async fn exchange(&self, wire: &Wire, mut call: Call) -> Result<Box<RawValue>, ClientError> {
+    pub(crate) async fn exchange(&self, wire: &Wire, mut call: Call) -> Result<Box<RawValue>, ExchangeError> {
         let headers = self.request_headers(&call)?;
         let in_session = headers.contains_key(header::SESSION);
         let mut leaving = Leaving::new(wire, &call);
@@ -92,10 +93,13 @@ impl Http {
                 }
                 self.read(wire, &mut call, response, in_session).await
             }
-            Err(error) => Err(error),
+            Err(error) => Err(refused(error, in_session)),
         };
         // Whoever lost the answer half-way has not got rid of the work.
-        if !matches!(answer, Err(ClientError::PerhapsSent(_) | ClientError::Malformed(_))) {
+        let half_way = |failed: &ExchangeError| {
+            matches!(failed.error, ClientError::PerhapsSent(_) | ClientError::Malformed(_))
+        };
+        if !answer.as_ref().is_err_and(half_way) {
             leaving.quiet();
         }
         answer
@@ -156,6 +160,17 @@ impl Http {
         headers.insert(names::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         headers
     }
+}
+
+/// A request that brought no answer, or a challenge: some servers say 401 to a session that they do not know.
+fn refused(error: ClientError, in_session: bool) -> ExchangeError {
+    let doubt = match &error {
+        ClientError::AuthorizationNeeded { challenge: Some(challenge) } => {
+            SessionDoubt::from_status(challenge.status, &error, in_session)
+        }
+        _ => SessionDoubt::None,
+    };
+    ExchangeError { error, doubt }
 }
 
 /// A stream that is opened for days has no deadline, but it has to answer at some time.

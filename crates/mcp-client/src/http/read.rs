@@ -12,6 +12,7 @@ use crate::{
     inbox::{Inbox, own_id, token_of},
     limits::{STREAM_IDLE, shown},
     request::Call,
+    session::{ExchangeError, SessionDoubt},
     wire::Wire,
 };
 
@@ -23,27 +24,32 @@ impl Http {
         call: &mut Call,
         response: Response,
         in_session: bool,
-    ) -> Result<Box<RawValue>, ClientError> {
+    ) -> Result<Box<RawValue>, ExchangeError> {
         if !response.status.is_success() {
+            let code = response.status;
             // The session is gone. Whatever words the server has for that, it is not the method's own answer.
-            if response.status == StatusCode::NOT_FOUND && in_session {
-                return Err(status(response.status, b""));
-            }
-            return Err(self.refusal(response).await);
+            let error = match code {
+                StatusCode::NOT_FOUND if in_session => status(code, b""),
+                _ => self.refusal(response).await,
+            };
+            let doubt = SessionDoubt::from_status(code, &error, in_session);
+            return Err(ExchangeError { error, doubt });
         }
         if is_stream(&response) {
-            return self.read_stream(wire, call, response.events(self.message_bytes)).await;
+            let read = self.read_stream(wire, call, response.events(self.message_bytes)).await;
+            return read.map_err(ExchangeError::from);
         }
         let code = response.status;
-        let body = response.bytes(self.message_bytes).await?;
-        match Incoming::read(&body) {
+        let body = response.bytes(self.message_bytes).await.map_err(ClientError::from)?;
+        let answer = match Incoming::read(&body) {
             Ok(Incoming::Response { id, outcome }) if id.is_none_or(|id| own_id(id) == Some(call.id)) => {
                 outcome.map(RawValue::to_owned).map_err(ClientError::Rpc)
             }
             Ok(_) => Err(ClientError::Malformed("it is not the answer to this request".to_owned())),
             Err(_) if body.is_empty() => Err(ClientError::Malformed(format!("{code} without a body"))),
             Err(bad) => Err(ClientError::Malformed(format!("{}: {}", bad.error.message, shown(&body)))),
-        }
+        };
+        answer.map_err(ExchangeError::from)
     }
 
     /// Why the server refused.

@@ -45,6 +45,11 @@ impl Outgoing {
     pub(crate) fn begin(&self) {
         self.written.store(true, Ordering::Release);
     }
+
+    /// It could not be written to its end, so the server has no message to act on.
+    pub(crate) fn failed(&self) {
+        self.written.store(false, Ordering::Release);
+    }
 }
 
 struct Waiting {

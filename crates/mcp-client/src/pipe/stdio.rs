@@ -120,6 +120,7 @@ async fn write(stdin: ChildStdin, mut queue: mpsc::Receiver<Outgoing>) {
         let written = stdin.write_all(line.as_bytes()).await;
         let flushed = if queue.is_empty() { stdin.flush().await } else { Ok(()) };
         if let Err(error) = written.and(flushed) {
+            message.failed();
             tracing::debug!(%error, "the process takes no more input");
             return;
         }

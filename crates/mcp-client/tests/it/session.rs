@@ -1,8 +1,10 @@
 //! Sessions of the handshake era over HTTP: kept, lost, given back; and streams that are taken up again.
 
+use std::time::Duration;
+
 use serde_json::json;
-use toolyard_mcp_client::{ClientError, Era, ServerEvent};
-use toolyard_testkit::upstream::{Behave, On, Options as Upstream};
+use toolyard_mcp_client::{ClientError, Era, ListKind, ServerEvent, Watch};
+use toolyard_testkit::upstream::{Behave, Era as StubEra, On, Options as Upstream, StaleSession};
 
 use crate::world::{Way, World, call, echo, next};
 
@@ -60,13 +62,104 @@ async fn a_session_that_is_lost_again_at_once_is_an_error() {
 }
 
 #[tokio::test]
+async fn a_server_that_was_restarted_is_asked_for_a_new_session_whatever_its_words() {
+    for stale in StaleSession::ALL {
+        let world = World::with(Upstream { stale_session: stale, ..Upstream::default() }).await;
+        let client = world.connect(Way::Http, Era::Handshake).await;
+        assert_eq!(echo(&client, "before").await, "before");
+        world.upstream.forget_sessions();
+        assert_eq!(echo(&client, "after").await, "after", "{stale:?}");
+        assert_eq!(world.upstream.seen("initialize").len(), 2, "{stale:?}");
+        assert_eq!(world.upstream.seen("tools/call").len(), 3, "{stale:?}: made, refused, made");
+        // Also where nobody asks for anything: the stream that hears of changes is there again.
+        world.upstream.wait_listening(1).await;
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_may_have_run_is_not_made_again_but_the_next_one_works() {
+    let world = World::with(Upstream { stale_session: StaleSession::CRASH, ..Upstream::default() }).await;
+    let client = world.connect(Way::Http, Era::Handshake).await;
+    world.upstream.forget_sessions();
+    let failed = call(&client, "echo", json!({ "text": "x" })).await.unwrap_err();
+    assert!(!failed.surely_not_done(), "{failed}");
+    assert_eq!(world.upstream.seen("tools/call").len(), 1);
+    assert_eq!(echo(&client, "y").await, "y");
+    world.upstream.forget_sessions();
+    assert!(!client.list(ListKind::Tools).await.unwrap().items.is_empty(), "a list can be asked for twice");
+}
+
+#[tokio::test]
+async fn a_tool_that_speaks_of_sessions_has_not_lost_ours() {
+    for refusal in [
+        Behave::error(-32000, "Login session not found"),
+        Behave::Raw(400, "text/plain".to_owned(), b"no such session".to_vec()),
+        Behave::status(403),
+        Behave::status(500),
+    ] {
+        let world = World::new().await;
+        let client = world.connect(Way::Http, Era::Handshake).await;
+        world.upstream.when(On::tool("echo"), refusal.clone());
+        call(&client, "echo", json!({ "text": "x" })).await.unwrap_err();
+        assert_eq!(world.upstream.seen("tools/call").len(), 1, "{refusal:?}");
+        assert_eq!(world.upstream.seen("initialize").len(), 1, "{refusal:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_forgets_every_session_is_not_asked_for_one_with_every_request() {
+    let world = World::new().await;
+    let mut options = world.options(Era::Handshake);
+    options.limits.back_off = (Duration::from_secs(600), Duration::from_secs(600));
+    options.watch = Watch::nothing();
+    let client = world.connect_with(Way::Http, options).await;
+    world.upstream.when(On::method("tools/call"), Behave::status(404));
+    let mut errors = Vec::new();
+    for _ in 0..5 {
+        errors.push(call(&client, "echo", json!({})).await.unwrap_err().to_string());
+    }
+    assert_eq!(world.upstream.seen("initialize").len(), 3, "{errors:?}");
+    assert!(errors[4].contains("a new one is opened in"), "{errors:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_speaks_another_era_after_its_restart_ends_the_connection() {
+    for (before, after) in [(Era::Handshake, StubEra::Modern), (Era::Modern, StubEra::Legacy)] {
+        let world = World::new().await;
+        let client = world.connect(Way::Http, before).await;
+        echo(&client, "x").await;
+        world.upstream.set_up(|options| options.era = after);
+        world.upstream.forget_sessions();
+        let lost = call(&client, "echo", json!({ "text": "x" })).await.unwrap_err();
+        assert!(matches!(lost, ClientError::SessionLost(_)) && lost.surely_not_done(), "{before:?}: {lost}");
+        assert!(client.is_closed(), "{before:?}");
+        let again = world.connect(Way::Http, Era::Either).await;
+        assert_eq!(echo(&again, "y").await, "y");
+    }
+}
+
+#[tokio::test]
+async fn a_pipe_whose_server_was_restarted_behind_it_ends() {
+    let world = World::new().await;
+    let client = world.connect(Way::WebSocket, Era::Handshake).await;
+    for method in ["tools/call", "tools/list"] {
+        world.upstream.when(On::method(method), Behave::error(-32002, "Server not initialized"));
+    }
+    let lost = call(&client, "echo", json!({})).await.unwrap_err();
+    assert!(matches!(lost, ClientError::SessionLost(_)), "{lost}");
+    assert!(client.is_closed());
+}
+
+#[tokio::test]
 async fn a_session_that_cannot_be_replaced_is_tried_again_by_the_next_request() {
     let world = World::new().await;
     let client = world.connect(Way::Http, Era::Handshake).await;
     world.upstream.forget_sessions();
     world.upstream.when(On::method("initialize"), Behave::status(503));
     let lost = call(&client, "echo", json!({})).await.unwrap_err();
-    assert!(matches!(lost, ClientError::Status { status, .. } if status == 503), "{lost}");
+    assert!(matches!(&lost, ClientError::SessionLost(why) if why.contains("503")), "{lost}");
+    assert!(lost.surely_not_done());
     world.upstream.behave_well();
     assert_eq!(echo(&client, "back").await, "back");
 }

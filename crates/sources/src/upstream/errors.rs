@@ -53,6 +53,11 @@ pub(super) fn failed(package: &PackageName, asked: &str, error: ClientError, har
         ClientError::NotSent(_) => {
             ToolError::new(ErrorCode::NetworkError, format!("{package} cannot be reached; nothing ran."))
         }
+        ClientError::SessionLost(_) => {
+            let text =
+                format!("{package} was restarted and takes no new session yet; nothing ran. Try again.");
+            ToolError::new(ErrorCode::NetworkError, text)
+        }
         ClientError::Timeout(_) => {
             let text = format!("{package} did not answer in time; it may or may not have run.");
             ToolError::new(ErrorCode::Timeout, text).retryable_if(harmless)
@@ -112,6 +117,7 @@ fn refused(package: &PackageName, asked: &str, error: RpcError) -> ToolError {
 pub(super) fn is_its_fault(error: &ClientError) -> bool {
     match error {
         ClientError::NotSent(_)
+        | ClientError::SessionLost(_)
         | ClientError::PerhapsSent(_)
         | ClientError::Timeout(_)
         | ClientError::Closed(_)

@@ -11,7 +11,7 @@ use tokio::{net::TcpListener, sync::mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    checks,
+    StaleSession, checks,
     message::{Call, Failure, LEGACY, MODERN, OWN, Out, QUEUE, Side},
     sessions::Session,
     sse::{self, Body},
@@ -172,22 +172,29 @@ fn call(message: &Value, id: &Value, side: Side, out: mpsc::Sender<Out>) -> Call
 }
 
 /// The session of a request, or how it is refused.
-fn session(inner: &Inner, headers: &HeaderMap) -> Result<Arc<Session>, Failure> {
+fn session(inner: &Inner, headers: &HeaderMap, message: Option<&Value>) -> Result<Arc<Session>, Answer> {
+    let refused = |failure: &Failure| refuse(failure, Some(&Value::Null));
     if let Some(version) = headers.get(VERSION) {
         let handshakes = inner.options().era.handshakes();
         if handshakes.iter().all(|known| version != known) {
-            return Err(Failure::new(-32000, 400, "Bad Request: Unsupported protocol version"));
+            return Err(refused(&Failure::new(-32000, 400, "Bad Request: Unsupported protocol version")));
         }
     }
     let id = headers.get(SESSION).map(|id| id.to_str().unwrap_or_default());
     match id {
         None if inner.options().session_ids => {
-            Err(Failure::new(-32000, 400, "Bad Request: Mcp-Session-Id header is required"))
+            Err(refused(&Failure::new(-32000, 400, "Bad Request: Mcp-Session-Id header is required")))
         }
-        id => inner
-            .session(id.unwrap_or_default())
-            .ok_or_else(|| Failure::new(-32001, 404, "Session not found")),
+        id => inner.session(id.unwrap_or_default()).ok_or_else(|| stale(inner, message)),
     }
+}
+
+/// The refusal of a session that it does not know.
+fn stale(inner: &Inner, message: Option<&Value>) -> Answer {
+    let StaleSession { status, error } = inner.options().stale_session;
+    let Some((code, text)) = error else { return Ok(sse::status(status)) };
+    let id = message.and_then(|message| message.get("id")).filter(|_| status == 200);
+    refuse(&Failure::new(code, status, text), Some(id.unwrap_or(&Value::Null)))
 }
 
 async fn legacy(inner: Arc<Inner>, headers: &HeaderMap, message: &Value) -> Answer {
@@ -195,9 +202,9 @@ async fn legacy(inner: Arc<Inner>, headers: &HeaderMap, message: &Value) -> Answ
     let session = if opens {
         inner.open_session(inner.session_id(), &message["params"])
     } else {
-        match session(&inner, headers) {
+        match session(&inner, headers, Some(message)) {
             Ok(session) => session,
-            Err(failure) => return refuse(&failure, Some(&Value::Null)),
+            Err(refused) => return refused,
         }
     };
     let (Some(method), Some(id)) = (message["method"].as_str(), message.get("id")) else {
@@ -229,9 +236,9 @@ fn get(inner: &Inner, headers: &HeaderMap) -> Answer {
     if !accepts(headers, "text/event-stream") {
         return Ok(sse::status(406));
     }
-    let session = match session(inner, headers) {
+    let session = match session(inner, headers, None) {
         Ok(session) => session,
-        Err(failure) => return refuse(&failure, Some(&Value::Null)),
+        Err(refused) => return refused,
     };
     let (out, queue) = mpsc::channel(QUEUE);
     let last = headers.get("last-event-id").and_then(|last| last.to_str().ok());
@@ -244,12 +251,12 @@ fn get(inner: &Inner, headers: &HeaderMap) -> Answer {
 }
 
 fn delete(inner: &Inner, headers: &HeaderMap) -> Answer {
-    match session(inner, headers) {
+    match session(inner, headers, None) {
         Ok(session) if session.id.is_empty() => Ok(sse::status(405)),
         Ok(session) => {
             inner.end_session(&session.id);
             Ok(sse::status(200))
         }
-        Err(failure) => refuse(&failure, Some(&Value::Null)),
+        Err(refused) => refused,
     }
 }

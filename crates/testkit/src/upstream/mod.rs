@@ -99,6 +99,38 @@ impl Fixtures {
     }
 }
 
+/// How a session is refused that the upstream does not know, as it is after a restart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StaleSession {
+    /// The HTTP status; 200 is an ordinary answer with an error in it.
+    pub status: u16,
+    /// The JSON-RPC error; none is an empty body.
+    pub error: Option<(i64, &'static str)>,
+}
+
+impl StaleSession {
+    /// As the specification has it.
+    pub const NOT_FOUND: Self = Self { status: 404, error: Some((-32001, "Session not found")) };
+    /// As the examples of the TypeScript SDK have it, and servers that were made from them.
+    pub const NO_VALID_ID: Self =
+        Self { status: 400, error: Some((-32000, "Bad Request: No valid session ID provided")) };
+    /// Every way that was seen, those above included.
+    pub const ALL: [Self; 10] = [
+        Self::NOT_FOUND,
+        Self::NO_VALID_ID,
+        Self { status: 400, error: Some((-32000, "Bad Request: Server not initialized")) },
+        Self { status: 400, error: Some((-32600, "Bad Request")) },
+        Self { status: 400, error: None },
+        Self { status: 401, error: None },
+        Self { status: 403, error: None },
+        Self { status: 410, error: None },
+        Self { status: 200, error: Some((-32001, "Session not found")) },
+        Self { status: 200, error: Some((-32002, "Server not initialized")) },
+    ];
+    /// What servers say that do not expect it: something may have run.
+    pub const CRASH: Self = Self { status: 500, error: Some((-32603, "Internal server error")) };
+}
+
 /// How the upstream is set up.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -116,6 +148,8 @@ pub struct Options {
     pub always_sse: bool,
     /// Gives out session ids in the legacy era.
     pub session_ids: bool,
+    /// What it says to a session that it does not know.
+    pub stale_session: StaleSession,
     /// Wants this bearer token on every request.
     pub bearer: Option<String>,
     /// Wants this header on every request.
@@ -136,6 +170,7 @@ impl Default for Options {
             page_size: None,
             always_sse: false,
             session_ids: true,
+            stale_session: StaleSession::NOT_FOUND,
             bearer: None,
             header: None,
             ttl_ms: 0,

@@ -1,0 +1,203 @@
+//! What a failed request says about the session that it was made in, and how often a lost session is replaced.
+//!
+//! Servers have many words for a session that they do not know: 404 as the protocol has it, 400 with or without a
+//! JSON-RPC error, 401, 410, even 500. Only the first is certain. The others are a suspicion, which a second request that
+//! does nothing confirms or not (see [`crate::link`]).
+
+use http::StatusCode;
+use tokio::time::Instant;
+use toolyard_protocol::mcp::RpcError;
+
+use crate::{error::ClientError, limits::BackOff};
+
+/// A request that failed, and what that says about its session.
+#[derive(Debug)]
+pub(crate) struct ExchangeError {
+    pub(crate) error: ClientError,
+    pub(crate) doubt: SessionDoubt,
+}
+
+impl From<ClientError> for ExchangeError {
+    /// A failure that was no answer of the server, or one of a pipe: only its words can tell of a lost session.
+    fn from(error: ClientError) -> Self {
+        let doubt = SessionDoubt::from_error(&error);
+        Self { error, doubt }
+    }
+}
+
+/// Whether the server still knows the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SessionDoubt {
+    /// Nothing speaks against it.
+    None,
+    /// The answer may mean that it does not.
+    Suspected(RefusedBy),
+    /// It does not, and said so as the protocol wants it.
+    Lost,
+}
+
+/// How a request was refused that may have hit an unknown session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RefusedBy {
+    /// By a 4xx status: nothing ran.
+    Status,
+    /// By a JSON-RPC error in an ordinary answer: nothing ran if the session turns out to be lost.
+    Message,
+    /// By a 5xx status: something may have run.
+    ServerError,
+}
+
+impl SessionDoubt {
+    /// Reads the words of a failure where there is no HTTP status to look at.
+    fn from_error(error: &ClientError) -> Self {
+        match error {
+            ClientError::Rpc(refused) if names_session(&refused.message) => {
+                Self::Suspected(RefusedBy::Message)
+            }
+            ClientError::Rpc(refused) if refused.code == RpcError::UNSUPPORTED_VERSION => {
+                Self::Suspected(RefusedBy::Status)
+            }
+            _ => Self::None,
+        }
+    }
+
+    /// Reads an answer with an error status. `in_session`: the request carried a session id.
+    pub(crate) fn from_status(status: StatusCode, error: &ClientError, in_session: bool) -> Self {
+        let by = if status.is_server_error() { RefusedBy::ServerError } else { RefusedBy::Status };
+        match status {
+            // Whatever words the server has for that.
+            StatusCode::NOT_FOUND | StatusCode::GONE if in_session => Self::Lost,
+            _ if Self::from_error(error) != Self::None => Self::Suspected(by),
+            // The method's own answer: modern servers give JSON-RPC errors a status, others do not.
+            _ if !in_session && is_about_the_request(error) => Self::None,
+            StatusCode::INTERNAL_SERVER_ERROR if in_session => Self::Suspected(by),
+            StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::GONE => Self::Suspected(by),
+            StatusCode::UNAUTHORIZED
+            | StatusCode::FORBIDDEN
+            | StatusCode::CONFLICT
+            | StatusCode::PRECONDITION_FAILED
+            | StatusCode::UNPROCESSABLE_ENTITY
+                if in_session =>
+            {
+                Self::Suspected(by)
+            }
+            _ => Self::None,
+        }
+    }
+}
+
+fn is_about_the_request(error: &ClientError) -> bool {
+    matches!(error, ClientError::Rpc(refused) if matches!(
+        refused.code,
+        RpcError::METHOD_NOT_FOUND | RpcError::INVALID_PARAMS | RpcError::HEADER_MISMATCH | RpcError::MISSING_CAPABILITY
+    ))
+}
+
+/// `Bad Request: No valid session ID provided`, `Server not initialized`, `Session not found`, and their relatives.
+fn names_session(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    text.contains("session") || text.contains("initializ") || text.contains("initialis")
+}
+
+/// How often a lost session is replaced. The first time at once, and once more if that fails; then ever more rarely, so
+/// that a server that forgets every session is not asked for a new one with every request.
+#[derive(Debug)]
+pub(crate) struct Reopening {
+    back_off: BackOff,
+    failures: u32,
+    not_before: Option<Instant>,
+}
+
+/// Failures in a row that are retried at once.
+const FREE_FAILURES: u32 = 1;
+
+impl Reopening {
+    pub(crate) fn new(back_off: BackOff) -> Self {
+        Self { back_off, failures: 0, not_before: None }
+    }
+
+    /// How long to wait before a session may be opened, if at all.
+    pub(crate) fn wait(&self) -> Option<std::time::Duration> {
+        let until = self.not_before?;
+        let now = Instant::now();
+        (until > now).then(|| until - now)
+    }
+
+    /// A session was opened, or could not be. It proves itself by the first request that it serves.
+    pub(crate) fn tried(&mut self) {
+        self.failures = self.failures.saturating_add(1);
+        if self.failures > FREE_FAILURES {
+            self.not_before = Some(Instant::now() + self.back_off.next());
+        }
+    }
+
+    /// A request was served in the session.
+    pub(crate) fn proven(&mut self) {
+        if self.failures > 0 {
+            (self.failures, self.not_before) = (0, None);
+            self.back_off.reset();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn rpc(code: i64, message: &str) -> ClientError {
+        ClientError::Rpc(RpcError::new(code, message))
+    }
+
+    fn plain(status: StatusCode) -> ClientError {
+        ClientError::Status { status, text: String::new() }
+    }
+
+    #[test]
+    fn every_way_to_refuse_an_unknown_session_raises_a_doubt() {
+        let by_status = SessionDoubt::Suspected(RefusedBy::Status);
+        for (status, error, doubt) in [
+            (404, plain(StatusCode::NOT_FOUND), SessionDoubt::Lost),
+            (410, plain(StatusCode::GONE), SessionDoubt::Lost),
+            (400, plain(StatusCode::BAD_REQUEST), by_status),
+            (400, rpc(-32000, "Bad Request: No valid session ID provided"), by_status),
+            (400, rpc(-32600, "Bad Request"), by_status),
+            (400, rpc(-32602, "Server not initialized"), by_status),
+            (401, ClientError::AuthorizationNeeded { challenge: None }, by_status),
+            (500, plain(StatusCode::INTERNAL_SERVER_ERROR), SessionDoubt::Suspected(RefusedBy::ServerError)),
+            (400, rpc(-32602, "params._meta: missing"), by_status),
+            (405, plain(StatusCode::METHOD_NOT_ALLOWED), SessionDoubt::None),
+            (413, plain(StatusCode::PAYLOAD_TOO_LARGE), SessionDoubt::None),
+            (429, plain(StatusCode::TOO_MANY_REQUESTS), SessionDoubt::None),
+            (503, plain(StatusCode::SERVICE_UNAVAILABLE), SessionDoubt::None),
+        ] {
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_eq!(SessionDoubt::from_status(status, &error, true), doubt, "{status} {error}");
+        }
+        let modern = |error| SessionDoubt::from_status(StatusCode::BAD_REQUEST, &error, false);
+        assert_eq!(modern(rpc(-32602, "params.name: missing")), SessionDoubt::None);
+        assert_eq!(modern(rpc(-32000, "Bad Request: Mcp-Session-Id header is required")), by_status);
+        let doubt = |error: ClientError| ExchangeError::from(error).doubt;
+        assert_eq!(doubt(rpc(-32001, "Session not found")), SessionDoubt::Suspected(RefusedBy::Message));
+        assert_eq!(doubt(rpc(-32603, "no milk")), SessionDoubt::None);
+        assert_eq!(doubt(ClientError::PerhapsSent("session".to_owned())), SessionDoubt::None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn sessions_that_prove_nothing_are_opened_ever_more_rarely() {
+        let mut reopening = Reopening::new(BackOff::new((Duration::from_secs(1), Duration::from_secs(4))));
+        let mut waits = Vec::new();
+        for _ in 0..5 {
+            reopening.tried();
+            let wait = reopening.wait().unwrap_or_default();
+            waits.push(wait.as_secs());
+            tokio::time::advance(wait).await;
+            assert_eq!(reopening.wait(), None);
+        }
+        assert_eq!(waits, [0, 1, 2, 4, 4]);
+        reopening.proven();
+        reopening.tried();
+        assert_eq!(reopening.wait(), None);
+    }
+}
