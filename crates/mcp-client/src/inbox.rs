@@ -20,6 +20,8 @@ pub(crate) struct Inbox {
     pub(crate) asks: Option<mpsc::Sender<Ask>>,
     /// Told when a subscription stands.
     pub(crate) stands: Option<Arc<Notify>>,
+    /// Whose request it is.
+    pub(crate) owner: Option<Arc<str>>,
 }
 
 impl Inbox {
@@ -29,7 +31,11 @@ impl Inbox {
         asks: Option<mpsc::Sender<Ask>>,
         stands: Option<Arc<Notify>>,
     ) -> Self {
-        Self { progress, reached: None, logs, asks, stands }
+        Self { progress, reached: None, logs, asks, stands, owner: None }
+    }
+
+    pub(crate) fn owned_by(self, owner: Option<Arc<str>>) -> Self {
+        Self { owner, ..self }
     }
 
     /// Passes progress on that is progress: each value larger than the one before.

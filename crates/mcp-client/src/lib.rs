@@ -27,6 +27,7 @@ mod events;
 mod http;
 mod hub;
 mod inbox;
+mod level;
 mod limits;
 mod link;
 mod list;

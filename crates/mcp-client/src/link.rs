@@ -45,6 +45,8 @@ pub(crate) struct Link {
     watch: watch::Sender<Watch>,
     /// A list was read, so a gap afterwards matters.
     listed: AtomicBool,
+    /// Which log messages were asked for in this connection.
+    pub(crate) level: tokio::sync::Mutex<Option<usize>>,
     pub(crate) tools: KnownTools,
 }
 
@@ -61,6 +63,7 @@ impl Link {
             sessions: watch::Sender::new(0),
             watch: watch::Sender::new(watch),
             listed: AtomicBool::new(false),
+            level: tokio::sync::Mutex::default(),
             tools: KnownTools::default(),
         })
     }

@@ -1,5 +1,7 @@
 //! A request as the caller wants it, and as it goes out: our `_meta` around the caller's params.
 
+use std::sync::Arc;
+
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::value::RawValue;
 use tokio::{sync::mpsc, time::Instant};
@@ -25,7 +27,7 @@ pub struct RequestOptions {
     /// Modern: from which level on log messages are wanted.
     pub log_level: Option<String>,
     /// Log messages of this request, as they came. Over stdio and WebSocket nothing says which request a message
-    /// belongs to: see [`crate::Options::logs`].
+    /// belongs to: see [`RequestOptions::owner`] and [`crate::Options::logs`].
     pub logs: Option<mpsc::Sender<Box<RawValue>>>,
     /// Handshake era over HTTP: takes what the server asks while it works on this request.
     pub asks: Option<mpsc::Sender<Ask>>,
@@ -34,6 +36,9 @@ pub struct RequestOptions {
     /// Modern over HTTP: mirrored parameters, header and value, as
     /// [`toolyard_protocol::mcp::mirrored::Mirrored::to_send`] writes them.
     pub mirrored: Vec<(String, String)>,
+    /// On whose behalf it is made. Over stdio and WebSocket log messages go to the requests under way only while all
+    /// of them have the same owner.
+    pub owner: Option<Arc<str>>,
 }
 
 /// Who asks, in every request or in the handshake.
@@ -102,7 +107,7 @@ impl Call {
             revision,
             name,
             mirrored: options.mirrored,
-            inbox: Inbox::new(options.progress, options.logs, options.asks, None),
+            inbox: Inbox::new(options.progress, options.logs, options.asks, None).owned_by(options.owner),
             leave: Leave::Cancel,
         })
     }

@@ -39,7 +39,7 @@ pub use dial::{Dialer, Stream};
 pub use error::{NetError, NotSent};
 pub use events::{Event, Events};
 pub use guard::{Guard, GuardPolicy};
-pub use outside_url::{MAX_URL_LENGTH, OutsideUrl, UrlRefused};
+pub use outside_url::{MAX_URL_LENGTH, OutsideUrl, UrlRefused, host_of, origin_of};
 pub use range::{IpRange, IpRangeError};
 pub use response::{Lines, Response};
 pub use sign::{MAX_SIGNATURES, SIGNATURE_HEADER, SignatureError, SigningKey, TIMESTAMP_HEADER, sign_all};

@@ -35,6 +35,20 @@ pub enum UrlRefused {
     Name { host: String, address: Option<IpAddr>, kind: AddressKind },
 }
 
+/// Scheme, host and port of a URL: what tells one place of the web from another. None where it is no URL with a host.
+pub fn origin_of(text: &str) -> Option<String> {
+    let url = Url::parse(text).ok()?;
+    let port = url.port_or_known_default()?;
+    Some(format!("{}://{}:{port}", url.scheme(), url.host_str()?))
+}
+
+/// Host and port of a URL for people, in ASCII: names that only look like another one are told apart.
+pub fn host_of(text: &str) -> Option<String> {
+    let url = Url::parse(text).ok()?;
+    let host = url.host_str().filter(|host| !host.is_empty())?;
+    Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
+}
+
 /// A URL that passed the guard. Printed, it has no slash at the end and no fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutsideUrl {

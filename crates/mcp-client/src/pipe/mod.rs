@@ -143,8 +143,26 @@ impl Pipe {
                     None => self.asks.cancel(Some(params)),
                 }
             }
+            (method::MESSAGE, Some(params)) => {
+                if !self.log(params) {
+                    wire.hub().log(params);
+                }
+            }
             (method, params) => wire.hub().notified(method, params),
         }
+    }
+
+    /// Passes a log message on to the requests under way. Nothing says whose it is: where they have several owners, one
+    /// might read what belongs to another, and nobody gets it.
+    fn log(&self, params: &RawValue) -> bool {
+        let waiting = self.waiting();
+        let mut owners = waiting.values().filter_map(|waiting| waiting.inbox.owner.as_deref());
+        let Some(owner) = owners.next() else { return false };
+        if owners.any(|other| other != owner) {
+            return false;
+        }
+        let theirs = waiting.values().filter(|waiting| waiting.inbox.owner.is_some());
+        theirs.filter(|waiting| waiting.inbox.log(params)).count() > 0
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashMap<u64, Waiting>> {

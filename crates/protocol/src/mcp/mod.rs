@@ -74,6 +74,8 @@ pub mod meta {
     pub const UPSTREAM: &str = "toolyard/upstream";
     /// A key under which a call is made once.
     pub const IDEMPOTENCY_KEY: &str = "toolyard/idempotencyKey";
+    /// Which package asks, in a question to a user.
+    pub const ORIGIN: &str = "toolyard/origin";
     /// Our extensions of a result.
     pub const EXTENSIONS: &str = "toolyard/extensions";
     /// The error code of a failed call, and whether it may be made again.

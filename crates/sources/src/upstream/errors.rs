@@ -113,21 +113,29 @@ fn refused(package: &PackageName, asked: &str, error: RpcError) -> ToolError {
     }
 }
 
-/// Whether an error speaks against the upstream itself, and not against this one request.
-pub(super) fn is_its_fault(error: &ClientError) -> bool {
+/// What an error says against the upstream itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// It cannot be reached.
+    Connection,
+    /// It can, and does not do what it is asked.
+    Call,
+}
+
+/// What an error says against the upstream; none where it speaks against this one request.
+pub(super) fn fault_in(error: &ClientError) -> Option<Fault> {
     match error {
         ClientError::NotSent(_)
         | ClientError::SessionLost(_)
-        | ClientError::PerhapsSent(_)
-        | ClientError::Timeout(_)
         | ClientError::Closed(_)
-        | ClientError::NoCommonRevision { .. } => true,
-        ClientError::Status { status, .. } => status.is_server_error(),
+        | ClientError::NoCommonRevision { .. } => Some(Fault::Connection),
+        ClientError::Timeout(_) | ClientError::PerhapsSent(_) => Some(Fault::Call),
+        ClientError::Status { status, .. } => status.is_server_error().then_some(Fault::Call),
         // It answers, and nobody waits: other tools may do better.
         ClientError::Malformed(_)
         | ClientError::Rpc(_)
         | ClientError::AuthorizationNeeded { .. }
         | ClientError::Credentials(_)
-        | ClientError::Invalid(_) => false,
+        | ClientError::Invalid(_) => None,
     }
 }

@@ -25,13 +25,19 @@ use toolyard_core::{
 };
 use toolyard_mcp_client::{Answer, Ask, Client, ClientError, RequestOptions};
 use toolyard_protocol::{
-    ErrorCode, PackageName,
+    CallId, ErrorCode, PackageName,
     call::Progress,
     mcp::{RpcError, meta},
     raw::{RawFields, to_raw},
 };
 
-use super::{UpstreamSource, authorize, errors, held::Held};
+use super::{
+    UpstreamSource, authorize,
+    call_watch::{CallWatch, Waits},
+    errors::{self, Fault},
+    held::Held,
+    origin,
+};
 
 /// News of one request that wait for us.
 const QUEUE: usize = 64;
@@ -97,30 +103,32 @@ impl UpstreamSource {
         let record = app.record.upstream().ok_or_else(|| errors::not_one(package))?;
         if let Some(state) = resumed(cx)? {
             match state {
-                State::Held(handle) => return self.resume(cx, package, &handle, &wanted).await,
+                State::Held(handle) => return self.resume(cx, app, &handle, &wanted).await,
                 State::Upstream(state) => wanted.params.set("requestState", state),
             }
         }
         if let Some(responses) = cx.input.as_ref().and_then(|input| input.responses.as_deref()) {
             wanted.params.set("inputResponses", responses.to_owned());
         }
-        let client = self.ready_client(cx, app, record).await?;
+        let mut client = self.ready_client(cx, app, record).await?;
+        let mut reconnected = false;
         for _ in 0..MAX_ROUNDS {
-            let ongoing = self.begin(cx, &client, &wanted);
-            let got = self.drive(cx, package, ongoing).await;
-            self.book(package, &got);
-            let driven = match got {
+            let driven = match self.driven(cx, app, &client, &wanted).await {
                 Ok(driven) => driven,
+                // The connection ended, and the request surely did nothing: once more over another one.
+                Err(error) if error.surely_not_done() && client.is_closed() && !reconnected => {
+                    reconnected = true;
+                    client = self.ready_client(cx, app, record).await?;
+                    continue;
+                }
                 Err(error) => return Err(self.told(cx, app, error, &wanted).await),
             };
             match driven {
                 Driven::Answer(Answer::Complete(raw)) => return Ok(Got::Done(raw)),
                 Driven::Answer(Answer::InputRequired(raw)) if cx.abilities.ask.is_none() => {
-                    return passed_down(cx, package, &raw);
+                    return passed_down(cx, app, &raw);
                 }
-                Driven::Answer(Answer::InputRequired(raw)) => {
-                    answer_all(cx, package, &raw, &mut wanted).await?
-                }
+                Driven::Answer(Answer::InputRequired(raw)) => answer_all(cx, app, &raw, &mut wanted).await?,
                 Driven::Parked(awaited) => return Ok(Got::Awaited(awaited)),
             }
         }
@@ -135,9 +143,13 @@ impl UpstreamSource {
         record: &UpstreamRecord,
     ) -> Result<Client, ToolError> {
         let package = app.package();
-        self.health(package).check(package)?;
+        let mut allowed = Ok(());
+        self.health_mut(package, |health| allowed = health.check(package, &cx.id, cx.deadline));
+        allowed?;
+        let mut watch = CallWatch::new(self, cx, package, Waits::Connection);
         let opened = self.connection(package, record, &cx.user, cx.abilities.declared.as_deref());
         let opened = tokio::time::timeout_at(cx.deadline, opened).await;
+        watch.settled();
         match opened {
             Ok(Ok(client)) => Ok(client),
             Ok(Err(error)) => {
@@ -153,6 +165,34 @@ impl UpstreamSource {
                 Err(ToolError::new(ErrorCode::AppNotAvailable, text).retryable_if(true))
             }
         }
+    }
+
+    /// One request from its start to its end, and whether the upstream did well in it.
+    async fn driven(
+        &self,
+        cx: &CallContext,
+        app: &AppHead,
+        client: &Client,
+        wanted: &Wanted<'_>,
+    ) -> Result<Driven, ClientError> {
+        if let Some(level) = cx.abilities.log_level.as_deref() {
+            client.want_level(level).await;
+        }
+        let ongoing = self.begin(cx, client, wanted);
+        self.watched_drive(cx, app, ongoing).await
+    }
+
+    async fn watched_drive(
+        &self,
+        cx: &CallContext,
+        app: &AppHead,
+        ongoing: Ongoing,
+    ) -> Result<Driven, ClientError> {
+        let mut watch = CallWatch::new(self, cx, app.package(), Waits::Answer);
+        let got = self.drive(cx, app, ongoing).await;
+        watch.settled();
+        self.book(app.package(), &cx.id, &got);
+        got
     }
 
     fn begin(&self, cx: &CallContext, client: &Client, wanted: &Wanted<'_>) -> Ongoing {
@@ -171,6 +211,7 @@ impl UpstreamSource {
             asks: Some(asks_to),
             name: Some(wanted.name.to_owned()),
             mirrored: wanted.mirrored.clone(),
+            owner: Some(cx.user.as_str().into()),
         };
         let (client, method, params) = (client.clone(), wanted.method, wanted.params.to_raw());
         let request = Box::pin(async move { client.request(method, Some(&params), options).await });
@@ -181,7 +222,7 @@ impl UpstreamSource {
     async fn drive(
         &self,
         cx: &CallContext,
-        package: &PackageName,
+        app: &AppHead,
         mut ongoing: Ongoing,
     ) -> Result<Driven, ClientError> {
         let began = Instant::now();
@@ -192,12 +233,13 @@ impl UpstreamSource {
                 Some(line) = ongoing.logs.recv() => cx.notices.send(Notice::Log(line)),
                 Some(ask) = ongoing.asks.recv() => match &cx.abilities.ask {
                     Some(caller) => {
-                        let question = Question { method: ask.method, params: ask.params, answer: ask.answer };
+                        let params = origin::named(app, &ask.method, ask.params);
+                        let question = Question { method: ask.method, params, answer: ask.answer };
                         // A caller that is gone refuses by not answering.
                         let _ = caller.send(question).await;
                     }
                     None if cx.abilities.comes_back => {
-                        return Ok(Driven::Parked(self.park(cx, package, ongoing, ask)));
+                        return Ok(Driven::Parked(self.park(cx, app, ongoing, ask)));
                     }
                     // Dropped, which refuses.
                     None => {}
@@ -216,10 +258,12 @@ impl UpstreamSource {
         answer.map(Driven::Answer)
     }
 
-    fn park(&self, cx: &CallContext, package: &PackageName, ongoing: Ongoing, ask: Ask) -> Awaited {
-        let question = json!({ "method": ask.method, "params": ask.params });
+    fn park(&self, cx: &CallContext, app: &AppHead, ongoing: Ongoing, ask: Ask) -> Awaited {
+        let params = origin::named(app, &ask.method, ask.params.clone());
+        let question = json!({ "method": ask.method, "params": params });
         let requests = to_raw(&json!({ HELD_KEY: question }));
-        let held = Held { user: cx.user.clone(), package: package.clone(), ongoing, ask };
+        let (user, caller) = (cx.user.clone(), cx.caller.clone());
+        let held = Held { user, caller, package: app.package().clone(), ongoing, ask };
         let handle = self.held.park(held, &*self.parts.ids);
         Awaited { requests: Some(requests.into()), state: Some(to_raw(&State::Held(handle)).get().into()) }
     }
@@ -228,11 +272,12 @@ impl UpstreamSource {
     async fn resume(
         &self,
         cx: &CallContext,
-        package: &PackageName,
+        app: &AppHead,
         handle: &str,
         wanted: &Wanted<'_>,
     ) -> Result<Got, ToolError> {
-        let held = self.held.take(handle, &cx.user, package).ok_or_else(|| {
+        let package = app.package();
+        let held = self.held.take(handle, (&cx.user, &cx.caller), package).ok_or_else(|| {
             let text = format!("{package} does not wait for this answer any more; begin the call again.");
             ToolError::new(ErrorCode::InvalidRequest, text)
         })?;
@@ -242,13 +287,11 @@ impl UpstreamSource {
         let Some(answer) = responses.get(HELD_KEY) else {
             // Not answered: asked again.
             let Held { ongoing, ask, .. } = held;
-            return Ok(Got::Awaited(self.park(cx, package, ongoing, ask)));
+            return Ok(Got::Awaited(self.park(cx, app, ongoing, ask)));
         };
         let Held { ongoing, ask, .. } = held;
         let _ = ask.answer.send(Ok(answer.to_owned()));
-        let got = self.drive(cx, package, ongoing).await;
-        self.book(package, &got);
-        match got {
+        match self.watched_drive(cx, app, ongoing).await {
             Ok(Driven::Answer(answer)) => match answer.complete() {
                 Ok(raw) => Ok(Got::Done(raw)),
                 Err(error) => Err(errors::failed(package, wanted.method, error, wanted.harmless)),
@@ -259,15 +302,18 @@ impl UpstreamSource {
     }
 
     /// Whether the upstream did well.
-    fn book(&self, package: &PackageName, got: &Result<Driven, ClientError>) {
-        match got {
-            Err(error) if errors::is_its_fault(error) => {
-                self.health_mut(package, |health| health.failed(error.to_string()));
-                self.look_again(package);
-            }
-            Ok(_) => self.health_mut(package, |health| health.well()),
-            Err(_) => {}
+    fn book(&self, package: &PackageName, call: &CallId, got: &Result<Driven, ClientError>) {
+        let fault = match got {
+            // An error of the protocol is an answer.
+            Ok(_) | Err(ClientError::Rpc(_)) => return self.health_mut(package, |health| health.well()),
+            Err(error) => errors::fault_in(error).map(|fault| (fault, error.to_string())),
+        };
+        match fault {
+            Some((Fault::Connection, why)) => self.health_mut(package, |health| health.failed(why)),
+            Some((Fault::Call, why)) => self.health_mut(package, |health| health.call_failed(&why)),
+            None => return self.health_mut(package, |health| health.call_left(call)),
         }
+        self.look_again(package);
     }
 
     async fn told(
@@ -323,24 +369,25 @@ fn trace(cx: &CallContext) -> Vec<(String, Box<RawValue>)> {
 }
 
 /// A question of a modern upstream for a caller that comes back with the answer.
-fn passed_down(cx: &CallContext, package: &PackageName, raw: &RawValue) -> Result<Got, ToolError> {
+fn passed_down(cx: &CallContext, app: &AppHead, raw: &RawValue) -> Result<Got, ToolError> {
     if !cx.abilities.comes_back {
-        let text = format!("{package} asks for input that this caller cannot give.");
+        let text = format!("{} asks for input that this caller cannot give.", app.package());
         return Err(ToolError::new(ErrorCode::Denied, text));
     }
     let fields: RawFields = serde_json::from_str(raw.get()).unwrap_or_default();
     let state = fields.get("requestState").map(|state| State::Upstream(state.to_owned()));
-    let requests = fields.get("inputRequests").map(|requests| Arc::from(requests.to_owned()));
+    let requests = fields.get("inputRequests").map(|requests| Arc::from(origin::all_named(app, requests)));
     Ok(Got::Awaited(Awaited { requests, state: state.map(|state| to_raw(&state).get().into()) }))
 }
 
 /// Asks the caller everything that a modern upstream wants to know, and puts the answers into the next request.
 async fn answer_all(
     cx: &CallContext,
-    package: &PackageName,
+    app: &AppHead,
     raw: &RawValue,
     wanted: &mut Wanted<'_>,
 ) -> Result<(), ToolError> {
+    let package = app.package();
     #[derive(Deserialize)]
     struct Request {
         method: String,
@@ -352,7 +399,8 @@ async fn answer_all(
     for key in requests.names() {
         let Some(Ok(request)) = requests.read::<Request>(key) else { continue };
         let (answer, answered) = oneshot::channel();
-        let question = Question { method: request.method, params: request.params, answer };
+        let params = origin::named(app, &request.method, request.params);
+        let question = Question { method: request.method, params, answer };
         let asked = match &cx.abilities.ask {
             Some(caller) => caller.send(question).await.is_ok(),
             None => false,

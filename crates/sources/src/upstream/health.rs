@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 use toolyard_core::ToolError;
 use toolyard_protocol::{
-    ErrorCode, PackageName,
+    CallId, ErrorCode, PackageName,
     session::iso_millis,
     upstream::{UpstreamAuth, UpstreamState, UpstreamStatus},
 };
@@ -19,8 +19,10 @@ const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs
 /// How an upstream is doing.
 #[derive(Debug, Clone)]
 pub(super) struct Health {
-    failures: u32,
-    not_before: Option<Instant>,
+    /// Whether it can be reached. Lists that can be read show that it can.
+    reach: Breaker,
+    /// Whether it answers calls. Only calls show that: an upstream may list its tools and hang in all of them.
+    calls: Breaker,
     pub(super) state: UpstreamState,
     pub(super) problem: Option<String>,
     pub(super) revision: Option<&'static str>,
@@ -31,8 +33,8 @@ pub(super) struct Health {
 impl Default for Health {
     fn default() -> Self {
         Self {
-            failures: 0,
-            not_before: None,
+            reach: Breaker::default(),
+            calls: Breaker::default(),
             state: UpstreamState::Unknown,
             problem: None,
             revision: None,
@@ -42,26 +44,40 @@ impl Default for Health {
 }
 
 impl Health {
-    /// It answered.
-    pub(super) fn well(&mut self) {
-        (self.failures, self.not_before, self.problem) = (0, None, None);
-        self.state = UpstreamState::Up;
+    /// Its lists were read.
+    pub(super) fn listed(&mut self) {
+        self.reach.close();
+        (self.state, self.problem) = (UpstreamState::Up, None);
     }
 
-    /// It did not. The pause doubles with every failure in a row.
+    /// It answered a call, or whoever is in charge wants it tried at once.
+    pub(super) fn well(&mut self) {
+        self.calls.close();
+        self.listed();
+    }
+
+    /// It cannot be reached. The pause doubles with every failure in a row.
     pub(super) fn failed(&mut self, why: String) {
-        self.failures = self.failures.saturating_add(1);
         self.state = UpstreamState::Down;
+        self.reach.failed(&why);
         self.problem = Some(why);
-        if self.failures >= FAILURES {
-            self.not_before = Some(Instant::now() + pause(self.failures - FAILURES));
-        }
+    }
+
+    /// It took a call and did not answer it, or failed in it.
+    pub(super) fn call_failed(&mut self, why: &str) {
+        self.calls.failed(why);
+    }
+
+    /// A call ended without showing anything, so another one may.
+    pub(super) fn call_left(&mut self, call: &CallId) {
+        self.reach.left(call);
+        self.calls.left(call);
     }
 
     /// Somebody has to authorize first. That is no failure: it answers. Where each user authorizes for themselves, it
     /// says nothing of those who did.
     pub(super) fn wants_authorization(&mut self, auth: UpstreamAuth) {
-        (self.failures, self.not_before) = (0, None);
+        self.reach.close();
         if auth == UpstreamAuth::OAuth && self.state == UpstreamState::Up {
             return;
         }
@@ -71,34 +87,46 @@ impl Health {
 
     /// How long to wait before it is worth asking again.
     pub(super) fn retry_in(&self) -> Duration {
-        pause(self.failures.saturating_sub(1))
+        pause(self.reach.failures.saturating_sub(1))
     }
 
-    /// Refuses a call where it would most likely only wait.
-    pub(super) fn check(&self, package: &PackageName) -> Result<(), ToolError> {
-        match self.not_before {
-            Some(until) if until > Instant::now() => {
-                let wait = until - Instant::now();
-                let text = format!(
-                    "{package} did not answer lately, so the call was not tried; it is asked again in {} s.",
-                    wait.as_secs() + 1
-                );
-                let error =
-                    ToolError::new(ErrorCode::AppNotAvailable, text).retryable_if(true).retry_after(wait);
-                Err(match &self.problem {
-                    Some(problem) => error.because(problem),
-                    None => error,
-                })
-            }
-            _ => Ok(()),
-        }
+    /// Refuses a call where it would most likely only wait. After the pause one call at a time is let through, until
+    /// one is answered.
+    pub(super) fn check(
+        &mut self,
+        package: &PackageName,
+        call: &CallId,
+        deadline: Instant,
+    ) -> Result<(), ToolError> {
+        let wait = self.reach.wait(call).max(self.calls.wait(call));
+        let Some(wait) = wait else {
+            self.reach.let_through(call, deadline);
+            self.calls.let_through(call, deadline);
+            return Ok(());
+        };
+        let text = format!(
+            "{package} did not answer lately, so the call was not tried; it is asked again in {} s.",
+            wait.as_secs() + 1
+        );
+        let error = ToolError::new(ErrorCode::AppNotAvailable, text).retryable_if(true).retry_after(wait);
+        Err(match self.calls.problem.as_ref().or(self.reach.problem.as_ref()) {
+            Some(problem) => error.because(problem),
+            None => error,
+        })
     }
 
     /// As the API shows it.
     pub(super) fn status(&self) -> UpstreamStatus {
+        let (state, problem) = match (&self.calls.problem, self.state) {
+            (Some(problem), UpstreamState::Up) if self.calls.failures >= FAILURES => {
+                let text = format!("the last {} calls failed: {problem}", self.calls.failures);
+                (UpstreamState::Down, Some(text))
+            }
+            (_, state) => (state, self.problem.clone()),
+        };
         UpstreamStatus {
-            state: self.state,
-            problem: self.problem.clone(),
+            state,
+            problem,
             listed_at: self.listed_at.map(iso_millis),
             revision: self.revision.map(str::to_owned),
             tools: 0,
@@ -106,6 +134,54 @@ impl Health {
             resources: 0,
             templates: 0,
             set_aside: Vec::new(),
+        }
+    }
+}
+
+/// A circuit breaker: closed while all is well, open for a pause after some failures in a row, then half open for one
+/// call at a time.
+#[derive(Debug, Clone, Default)]
+struct Breaker {
+    failures: u32,
+    problem: Option<String>,
+    not_before: Option<Instant>,
+    /// The call that was let through after the pause, and when it is over at the latest.
+    probe: Option<(CallId, Instant)>,
+}
+
+impl Breaker {
+    fn close(&mut self) {
+        *self = Self::default();
+    }
+
+    fn failed(&mut self, why: &str) {
+        self.failures = self.failures.saturating_add(1);
+        self.problem = Some(why.to_owned());
+        self.probe = None;
+        if self.failures >= FAILURES {
+            self.not_before = Some(Instant::now() + pause(self.failures - FAILURES));
+        }
+    }
+
+    /// How long this call has to wait; none where it may be made.
+    fn wait(&self, call: &CallId) -> Option<Duration> {
+        let now = Instant::now();
+        let pause = self.not_before?.checked_duration_since(now).filter(|left| !left.is_zero());
+        let others = self.probe.as_ref().filter(|(id, _)| id != call);
+        pause.or_else(|| {
+            others.and_then(|(_, until)| until.checked_duration_since(now)).map(|left| left.min(PAUSE.0))
+        })
+    }
+
+    fn let_through(&mut self, call: &CallId, deadline: Instant) {
+        if self.not_before.is_some() {
+            self.probe = Some((call.clone(), deadline));
+        }
+    }
+
+    fn left(&mut self, call: &CallId) {
+        if self.probe.as_ref().is_some_and(|(id, _)| id == call) {
+            self.probe = None;
         }
     }
 }
@@ -118,6 +194,14 @@ pub(super) fn pause(doublings: u32) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn call(name: &str) -> CallId {
+        name.parse().unwrap()
+    }
+
+    fn check(health: &mut Health, name: &str) -> Result<(), ToolError> {
+        health.check(&"mcp.x".parse().unwrap(), &call(name), Instant::now() + Duration::from_secs(30))
+    }
 
     #[test]
     fn users_who_have_not_authorized_are_not_those_who_did() {
@@ -133,26 +217,66 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn calls_are_not_tried_after_some_failures_until_the_pause_is_over() {
-        let package = "mcp.x".parse().unwrap();
         let mut health = Health::default();
         for _ in 0..FAILURES - 1 {
             health.failed("no".to_owned());
-            assert!(health.check(&package).is_ok());
+            assert!(check(&mut health, "c1").is_ok());
         }
         health.failed("no".to_owned());
-        let refused = health.check(&package).unwrap_err();
+        let refused = check(&mut health, "c1").unwrap_err();
         assert!(refused.retryable && refused.retry_after.is_some());
         tokio::time::advance(PAUSE.0).await;
-        assert!(health.check(&package).is_ok());
+        assert!(check(&mut health, "c1").is_ok());
         health.failed("no".to_owned());
         tokio::time::advance(PAUSE.0).await;
-        assert!(health.check(&package).is_err(), "the pause doubles");
+        assert!(check(&mut health, "c1").is_err(), "the pause doubles");
         for _ in 0..40 {
             health.failed("no".to_owned());
         }
         tokio::time::advance(PAUSE.1).await;
-        assert!(health.check(&package).is_ok(), "and ends somewhere");
+        assert!(check(&mut health, "c1").is_ok(), "and ends somewhere");
         health.well();
-        assert_eq!((health.failures, health.state), (0, UpstreamState::Up));
+        assert_eq!((health.reach.failures, health.state), (0, UpstreamState::Up));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn lists_that_can_be_read_do_not_excuse_calls_that_are_not_answered() {
+        let mut health = Health::default();
+        for _ in 0..FAILURES {
+            assert!(check(&mut health, "c1").is_ok());
+            health.call_failed("no answer within 30s");
+            health.listed();
+        }
+        assert!(check(&mut health, "c2").is_err());
+        let status = health.status();
+        assert_eq!(status.state, UpstreamState::Down);
+        assert!(status.problem.unwrap().contains("no answer within"));
+        health.well();
+        assert!(check(&mut health, "c2").is_ok());
+        assert_eq!(health.status().state, UpstreamState::Up);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_the_pause_one_call_tries_for_all() {
+        let mut health = Health::default();
+        (0..FAILURES).for_each(|_| health.call_failed("no"));
+        tokio::time::advance(PAUSE.0).await;
+        assert!(check(&mut health, "c1").is_ok());
+        assert!(check(&mut health, "c1").is_ok(), "the same call asks twice");
+        assert!(check(&mut health, "c2").is_err(), "the others wait for it");
+        health.call_left(&call("c2"));
+        assert!(check(&mut health, "c2").is_err());
+        // Its caller leaves: the next one tries.
+        health.call_left(&call("c1"));
+        assert!(check(&mut health, "c2").is_ok());
+        health.call_failed("no");
+        assert!(check(&mut health, "c3").is_err(), "a failed try opens it again");
+        tokio::time::advance(PAUSE.0 * 2).await;
+        assert!(check(&mut health, "c3").is_ok());
+        // A try that nobody ended is over with its deadline.
+        tokio::time::advance(Duration::from_secs(31)).await;
+        assert!(check(&mut health, "c4").is_ok());
+        health.well();
+        assert!(check(&mut health, "c5").is_ok() && check(&mut health, "c6").is_ok());
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use tokio::time::Instant;
-use toolyard_core::ports::Ids;
+use toolyard_core::{Caller, ports::Ids};
 use toolyard_mcp_client::Ask;
 use toolyard_protocol::{PackageName, UserId};
 
@@ -17,6 +17,8 @@ use super::exchange::Ongoing;
 /// A request and the question it waits for.
 pub(super) struct Held {
     pub(super) user: UserId,
+    /// Who made it for the user, and may come back to it.
+    pub(super) caller: Caller,
     pub(super) package: PackageName,
     pub(super) ongoing: Ongoing,
     pub(super) ask: Ask,
@@ -49,11 +51,17 @@ impl HeldRequests {
         handle
     }
 
-    /// The request with that handle, if it is this user's.
-    pub(super) fn take(&self, handle: &str, user: &UserId, package: &PackageName) -> Option<Held> {
+    /// The request with that handle, if it is this user's and this caller's.
+    pub(super) fn take(
+        &self,
+        handle: &str,
+        (user, caller): (&UserId, &Caller),
+        package: &PackageName,
+    ) -> Option<Held> {
         let mut table = self.lock();
         let (held, until) = table.get(handle)?;
-        let fits = held.user == *user && held.package == *package && *until > Instant::now();
+        let theirs = held.user == *user && held.caller == *caller;
+        let fits = theirs && held.package == *package && *until > Instant::now();
         fits.then(|| table.remove(handle)).flatten().map(|(held, _)| held)
     }
 
@@ -86,7 +94,7 @@ mod tests {
             cancelled: CancellationToken::new(),
         };
         let package = "mcp.x".parse().unwrap();
-        Held { user: user.parse().unwrap(), package, ongoing: Ongoing::endless(), ask }
+        Held { user: user.parse().unwrap(), caller: Caller::User, package, ongoing: Ongoing::endless(), ask }
     }
 
     #[tokio::test(start_paused = true)]
@@ -94,14 +102,16 @@ mod tests {
         let requests = HeldRequests::new(LIFETIME, 10);
         let (ada, bob, package) = ("ada".parse().unwrap(), "bob".parse().unwrap(), "mcp.x".parse().unwrap());
         let handles: Vec<_> = (0..3).map(|_| requests.park(held("ada"), &SystemIds)).collect();
-        assert!(requests.take(&handles[0], &bob, &package).is_none());
-        assert!(requests.take(&handles[0], &ada, &"mcp.y".parse().unwrap()).is_none());
-        assert!(requests.take(&handles[0], &ada, &package).is_some());
-        assert!(requests.take(&handles[0], &ada, &package).is_none(), "once");
+        assert!(requests.take(&handles[0], (&bob, &Caller::User), &package).is_none());
+        assert!(requests.take(&handles[0], (&ada, &Caller::User), &"mcp.y".parse().unwrap()).is_none());
+        let app = Caller::App("com.other".parse().unwrap());
+        assert!(requests.take(&handles[0], (&ada, &app), &package).is_none());
+        assert!(requests.take(&handles[0], (&ada, &Caller::User), &package).is_some());
+        assert!(requests.take(&handles[0], (&ada, &Caller::User), &package).is_none(), "once");
         tokio::time::advance(LIFETIME - Duration::from_millis(1)).await;
-        assert!(requests.take(&handles[1], &ada, &package).is_some());
+        assert!(requests.take(&handles[1], (&ada, &Caller::User), &package).is_some());
         tokio::time::advance(Duration::from_millis(1)).await;
-        assert!(requests.take(&handles[2], &ada, &package).is_none(), "too late");
+        assert!(requests.take(&handles[2], (&ada, &Caller::User), &package).is_none(), "too late");
         requests.end_late();
         assert!(requests.lock().is_empty());
     }
@@ -115,8 +125,10 @@ mod tests {
             handles.push(requests.park(held("ada"), &SystemIds));
             tokio::time::advance(Duration::from_secs(1)).await;
         }
-        let found: Vec<_> =
-            handles.iter().map(|handle| requests.take(handle, &ada, &package).is_some()).collect();
+        let found: Vec<_> = handles
+            .iter()
+            .map(|handle| requests.take(handle, (&ada, &Caller::User), &package).is_some())
+            .collect();
         assert_eq!(found, [false, true, true]);
     }
 }

@@ -7,16 +7,19 @@
 //! | its lists, kept up to date | `sync` |
 //! | what one user's connection tells, resources that are watched | `hear`, `watched` |
 //! | one request, with everything that is said meanwhile | `exchange` |
-//! | whether it answers | `health` |
+//! | who asks, in every question to a user | `origin` |
+//! | whether it answers | `health`, `call_watch` |
 //! | users who have to say yes first | `authorize` |
 
 mod authorize;
+mod call_watch;
 mod connections;
 mod errors;
 mod exchange;
 mod health;
 mod hear;
 mod held;
+mod origin;
 mod spec;
 mod sync;
 mod watched;

@@ -130,7 +130,7 @@ impl UpstreamSource {
         self.health_mut(package, |health| health.revision = Some(client.revision().as_str()));
         loop {
             self.read_lists(package, record, None, client).await?;
-            self.health_mut(package, |health| health.well());
+            self.health_mut(package, |health| health.listed());
             let refresh = Instant::now() + self.parts.settings.refresh;
             loop {
                 tokio::select! {
@@ -171,6 +171,7 @@ impl UpstreamSource {
             self.read_lists(package, record, None, &client).await.map_err(NoConnection::from)
         };
         match read.await {
+            // Whoever asks for it wants to know now: calls are tried again, too.
             Ok(()) => self.health_mut(package, |health| health.well()),
             Err(error) => self.no_connection(package, record, &error),
         }

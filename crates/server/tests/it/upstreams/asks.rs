@@ -82,7 +82,7 @@ pub(crate) fn willing(question: &Value) -> Value {
 fn asked_the_user(asked: &[Value], result: &Value, said: &str) {
     assert_eq!(asked.len(), 1, "{asked:?}");
     assert_eq!(asked[0]["method"], "elicitation/create");
-    assert_eq!(asked[0]["params"]["message"], "Who are you?");
+    assert_eq!(asked[0]["params"]["message"], "The MCP server mcp.up asks:\n\nWho are you?");
     assert_eq!(asked[0]["params"]["requestedSchema"]["required"], json!(["username", "email"]));
     assert!(text(result).contains(said), "{result}");
 }
@@ -172,7 +172,8 @@ async fn a_prompt_asks_for_what_it_needs() {
         let name = json!({ "name": "mcp.up:test_input_required_result_prompt" });
         let ask = Ask::modern("prompts/get", name);
         let (result, asked) = modern(&p.user("ada"), ask, willing).await;
-        assert_eq!(asked[0]["params"]["message"], "What context should the prompt use?", "{era:?}");
+        let message = "The MCP server mcp.up asks:\n\nWhat context should the prompt use?";
+        assert_eq!(asked[0]["params"]["message"], message, "{era:?}");
         let said = &result["messages"][0]["content"]["text"];
         assert_eq!(said, "Prompt with context: my context");
     }

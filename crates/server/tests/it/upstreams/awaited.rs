@@ -55,7 +55,7 @@ async fn an_answer_that_is_missing_is_asked_for_again() {
         assert_eq!(second["resultType"], "input_required", "{era:?}: {second}");
         assert_eq!(
             second["inputRequests"].as_object().unwrap().values().next().unwrap()["params"]["message"],
-            "Who are you?"
+            "The MCP server mcp.up asks:\n\nWho are you?"
         );
         empty.params["requestState"] = second["requestState"].clone();
         let done = ada.ask(answered(&ask, &second)).await.result();

@@ -7,9 +7,9 @@
 //! | adding, changing, removing; who may | [`manage`], [`roles`], [`secrets`], [`configured`] |
 //! | what is listed | [`lists`], [`filters`], [`odd`] |
 //! | calls, and callers who go away | [`calls`], [`cancel`] |
-//! | questions to the caller | [`asks`], [`awaited`] |
+//! | questions to the caller, and who asks | [`asks`], [`awaited`], [`origin`] |
 //! | prompts and resources | [`items`], [`watch`] |
-//! | lists that change, upstreams that fail | [`changes`], [`faults`] |
+//! | lists that change, upstreams that fail or are restarted | [`changes`], [`faults`], [`restarts`] |
 //! | processes | [`stdio`] |
 //! | users who have to say yes first | [`guarded`], [`oauth`], [`grants`], [`browsers`] |
 
@@ -29,6 +29,8 @@ mod lists;
 mod manage;
 mod oauth;
 mod odd;
+mod origin;
+mod restarts;
 mod roles;
 mod secrets;
 mod stdio;

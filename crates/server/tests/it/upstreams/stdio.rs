@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use toolyard_core::ports::Change;
+use toolyard_protocol::mcp::meta;
 use toolyard_testkit::upstream::FakeUpstream;
 
 use super::{
@@ -12,7 +13,7 @@ use super::{
     world::{add_with, live, refresh, session_with, status, text, until},
 };
 use crate::{
-    mcp::client::{Ask, Events},
+    mcp::client::{Ask, Events, LEGACY},
     platform::Platform,
 };
 
@@ -262,4 +263,29 @@ async fn a_user_hears_of_what_their_own_process_tells() {
     hears(&mut bob, mark).await;
     hears(&mut bob, uri).await;
     assert!(diary.pids().len() > before.len(), "made anew without anybody calling");
+}
+
+#[tokio::test]
+async fn log_lines_of_a_process_reach_the_caller_who_wants_them() {
+    for era in ["legacy", "modern"] {
+        let (p, diary) = (Platform::start().await, Diary::new());
+        add_with(&p, "up", diary.server(&format!("--era {era}"))).await;
+        let lines = |said: Vec<Value>| {
+            let logs = said.iter().filter(|one| one["method"] == "notifications/message");
+            logs.map(|one| one["params"]["data"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let all = ["Tool execution started", "Tool processing data", "Tool execution completed"];
+        let call = || Ask::call("mcp.up:test_tool_with_logging", json!({}));
+        let said = p.user("ada").stream(call().meta(meta::LOG_LEVEL, json!("info"))).await.rest().await;
+        assert_eq!(lines(said), all, "{era}");
+        let session = p.user("ada").handshake(LEGACY).await;
+        session.ask("logging/setLevel", json!({ "level": "info" })).await.result();
+        let params = json!({ "name": "mcp.up:test_tool_with_logging", "arguments": {} });
+        let said = session.person.stream(Ask::legacy("tools/call", params.clone())).await.rest().await;
+        assert_eq!(lines(said), all, "{era}");
+        // Who wants none, or only errors, gets the answer alone.
+        assert_eq!(text(&p.user("ada").ask(call()).await.result()), "Logged three times.");
+        session.ask("logging/setLevel", json!({ "level": "error" })).await.result();
+        assert_eq!(text(&session.ask("tools/call", params).await.result()), "Logged three times.");
+    }
 }

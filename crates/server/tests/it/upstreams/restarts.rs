@@ -1,0 +1,93 @@
+//! Upstreams that were restarted, and do not know the sessions of before, in whatever words they say so.
+
+use serde_json::{Value, json};
+use toolyard_testkit::upstream::{Behave, Era, FakeUpstream, List, On, Options, StaleSession};
+
+use super::world::{add, live, plain, refresh, tool, until};
+use crate::platform::{Answer, Person, Platform};
+
+async fn echo(who: &Person<'_>) -> Answer {
+    who.call("mcp.up:echo", json!({ "text": "x" })).await
+}
+
+async fn restart(upstream: &FakeUpstream) {
+    upstream.down().await;
+    upstream.forget_sessions();
+    upstream.up().await;
+}
+
+#[tokio::test]
+async fn one_that_was_restarted_is_up_again_for_everybody() {
+    for stale in StaleSession::ALL {
+        let p = Platform::start().await;
+        let options = Options { era: Era::Legacy, stale_session: stale, ..Options::default() };
+        let upstream = FakeUpstream::with(options).await;
+        add(&p, "up", &upstream.url()).await;
+        let (ada, bob) = (live(&p, "ada").await, live(&p, "bob").await);
+        echo(&ada).await.expect(200);
+        restart(&upstream).await;
+        let now = refresh(&p, "up").await;
+        assert_eq!((&now["state"], &now["problem"]), (&json!("up"), &Value::Null), "{stale:?}: {now}");
+        for who in [&ada, &bob, &ada] {
+            assert_eq!(echo(who).await.expect(200).json()["content"], "x", "{stale:?}");
+        }
+        // Everybody's session and ada's, twice each, and bob's; nobody goes round in circles.
+        let opened = upstream.seen("initialize").len();
+        assert!(opened <= 6, "{stale:?}: {opened}");
+    }
+}
+
+#[tokio::test]
+async fn one_that_was_restarted_is_heard_again_when_its_list_changes() {
+    let p = Platform::with(|config| config.mcp.debounce_ms = 1).await;
+    let options =
+        Options { era: Era::Legacy, stale_session: StaleSession::NO_VALID_ID, ..Options::default() };
+    let upstream = FakeUpstream::with(options).await;
+    add(&p, "up", &upstream.url()).await;
+    let ada = live(&p, "ada").await;
+    upstream.wait_listening(1).await;
+    restart(&upstream).await;
+    refresh(&p, "up").await;
+    upstream.wait_listening(1).await;
+    upstream.offer(List::Tools, vec![tool("new")]);
+    upstream.announce(List::Tools);
+    until(async || ada.tools().await, |tools| *tools == ["mcp.up:new"]).await;
+}
+
+#[tokio::test]
+async fn one_that_speaks_the_other_era_after_its_restart_is_understood() {
+    for (before, after) in [(Era::Legacy, Era::Modern), (Era::Modern, Era::Legacy)] {
+        let p = Platform::start().await;
+        let upstream = plain(before).await;
+        add(&p, "up", &upstream.url()).await;
+        let ada = live(&p, "ada").await;
+        echo(&ada).await.expect(200);
+        upstream.down().await;
+        upstream.set_up(|options| options.era = after);
+        upstream.forget_sessions();
+        upstream.up().await;
+        let answer = until(async || echo(&ada).await, |answer| answer.status == 200).await;
+        assert_eq!(answer.json()["content"], "x", "{before:?}");
+        assert_eq!(refresh(&p, "up").await["state"], "up");
+    }
+}
+
+#[tokio::test]
+async fn one_whose_calls_are_never_answered_is_left_alone_for_a_while() {
+    let p = Platform::with(|config| config.calls.timeout_ms = 50).await;
+    let upstream = plain(Era::Modern).await;
+    add(&p, "up", &upstream.url()).await;
+    let ada = live(&p, "ada").await;
+    upstream.when(On::tool("echo"), Behave::Hang);
+    // Its lists can be read all the time, which says nothing of its tools.
+    let refused = until(async || echo(&ada).await, |answer| answer.text.contains("not tried")).await;
+    assert_eq!(refused.expect(503).code(), "APP_NOT_AVAILABLE");
+    let tried = upstream.seen("tools/call").len();
+    assert!((3..=5).contains(&tried), "{tried}");
+    let now = p.nobody().get("/api/upstreams/up").await.expect(200).json()["status"].clone();
+    assert_eq!(now["state"], "down", "{now}");
+    assert!(now["problem"].as_str().unwrap().contains("calls failed"), "{now}");
+    upstream.behave_well();
+    assert_eq!(refresh(&p, "up").await["state"], "up");
+    echo(&ada).await.expect(200);
+}

@@ -1,0 +1,100 @@
+//! Who asks: every question of an upstream to a user begins with our own words, which name the upstream. What the upstream
+//! says follows them, and cannot come before them or hide them.
+
+use serde_json::{json, value::RawValue};
+use toolyard_core::catalog::AppHead;
+use toolyard_net::host_of;
+use toolyard_protocol::{
+    mcp::{meta, method},
+    raw::{RawFields, to_raw},
+};
+
+/// Longest display name that is shown, in characters. The package name always follows it.
+const MAX_NAME_CHARS: usize = 60;
+
+/// The params of a question, with its origin in the text that people read and in `_meta`.
+pub(super) fn named(app: &AppHead, asked: &str, params: Option<Box<RawValue>>) -> Option<Box<RawValue>> {
+    let given = params.as_deref().map(|raw| serde_json::from_str::<RawFields>(raw.get()));
+    let mut fields = match given {
+        Some(Ok(fields)) => fields,
+        // Params that are no object ask nothing that anybody can read.
+        Some(Err(_)) => return params,
+        None => RawFields::default(),
+    };
+    let text = |fields: &RawFields, name: &str| fields.read::<String>(name).and_then(Result::ok);
+    match asked {
+        method::ELICIT => {
+            let said = text(&fields, "message").unwrap_or_default();
+            let label = match text(&fields, "url") {
+                Some(url) => {
+                    let host = host_of(&url).unwrap_or_else(|| "an address that cannot be read".to_owned());
+                    format!("The {} asks you to open a page at {host}:", server(app))
+                }
+                None => format!("The {} asks:", server(app)),
+            };
+            fields.set("message", to_raw(&format!("{label}\n\n{}", readable(&said))));
+        }
+        method::SAMPLE => {
+            let label = format!("This request comes from the {}.", server(app));
+            let prompt = match text(&fields, "systemPrompt") {
+                Some(prompt) => format!("{label}\n\n{}", readable(&prompt)),
+                None => label,
+            };
+            fields.set("systemPrompt", to_raw(&prompt));
+        }
+        _ => {}
+    }
+    let mut about: RawFields = fields.read("_meta").and_then(Result::ok).unwrap_or_default();
+    about.set(meta::ORIGIN, to_raw(&json!({ "package": app.package(), "name": display_name(app) })));
+    fields.set("_meta", about.to_raw());
+    Some(fields.to_raw())
+}
+
+/// The same for all questions of one answer: `inputRequests` of the modern era.
+pub(super) fn all_named(app: &AppHead, requests: &RawValue) -> Box<RawValue> {
+    let Ok(mut all) = serde_json::from_str::<RawFields>(requests.get()) else { return requests.to_owned() };
+    let keys: Vec<String> = all.names().map(str::to_owned).collect();
+    for key in keys {
+        let Some(Ok(mut request)) = all.read::<RawFields>(&key) else { continue };
+        let Some(Ok(asked)) = request.read::<String>("method") else { continue };
+        if let Some(params) = named(app, &asked, request.get("params").map(RawValue::to_owned)) {
+            request.set("params", params);
+        }
+        all.set(&key, request.to_raw());
+    }
+    all.to_raw()
+}
+
+/// The upstream in words. Its package name is the platform's, and no text of the upstream can change it.
+fn server(app: &AppHead) -> String {
+    match display_name(app) {
+        Some(name) => format!("MCP server \"{name}\" ({})", app.package()),
+        None => format!("MCP server {}", app.package()),
+    }
+}
+
+fn display_name(app: &AppHead) -> Option<String> {
+    let name = &app.record.details.name;
+    let name: String = readable(name).replace(['"', '\n', '\t'], " ").chars().take(MAX_NAME_CHARS).collect();
+    let name = name.trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// A text without characters that move, hide or overwrite what stands before them.
+fn readable(text: &str) -> String {
+    let moves = |c: char| {
+        (c.is_control() && !matches!(c, '\n' | '\t'))
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    };
+    text.chars().filter(|c| !moves(*c)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_moves_or_hides_text_is_taken_out() {
+        assert_eq!(readable("a\u{202e}b\r\u{1b}[2Jc\u{200b}\n\td ü 漢"), "ab[2Jc\n\td ü 漢");
+    }
+}
