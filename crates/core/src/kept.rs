@@ -8,7 +8,7 @@ use std::{
 use jiff::Timestamp;
 use toolyard_protocol::UserId;
 
-use crate::ports::Ids;
+use crate::{executor::CallOwner, ports::Ids};
 
 /// How long a result waits, in seconds.
 pub const KEPT_S: i64 = 600;
@@ -32,21 +32,23 @@ struct Kept {
 
 #[derive(Debug)]
 struct Waiting {
-    user: UserId,
+    owner: CallOwner,
     text: Arc<str>,
     until: Timestamp,
 }
 
 impl KeptResults {
-    /// Keeps a text, and gives the handle under which its user finds it. None where it is too long even for this place.
-    pub fn keep(&self, user: &UserId, text: &str, now: Timestamp, ids: &dyn Ids) -> Option<Arc<str>> {
+    /// Keeps a text, and gives the handle under which its owner finds it. None where it is too long even for this place.
+    pub fn keep(&self, owner: &CallOwner, text: &str, now: Timestamp, ids: &dyn Ids) -> Option<Arc<str>> {
+        let user = &owner.user;
         if text.len() > USER_BYTES {
             return None;
         }
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.forget_late(now);
         while kept.of_users.get(user).copied().unwrap_or(0) + text.len() > USER_BYTES {
-            let oldest = kept.order.iter().find(|handle| kept.by_handle[*handle].user == *user).cloned()?;
+            let oldest =
+                kept.order.iter().find(|handle| kept.by_handle[*handle].owner.user == *user).cloned()?;
             kept.forget(&oldest);
         }
         while kept.bytes + text.len() > ALL_BYTES {
@@ -57,18 +59,18 @@ impl KeptResults {
         ids.fill(&mut name);
         let handle: Arc<str> = hex::encode(name).into();
         let until = Timestamp::from_second(now.as_second().saturating_add(KEPT_S)).unwrap_or(Timestamp::MAX);
-        kept.by_handle.insert(handle.clone(), Waiting { user: user.clone(), text: text.into(), until });
+        kept.by_handle.insert(handle.clone(), Waiting { owner: owner.clone(), text: text.into(), until });
         kept.order.push_back(handle.clone());
         *kept.of_users.entry(user.clone()).or_default() += text.len();
         kept.bytes += text.len();
         Some(handle)
     }
 
-    /// The text under a handle of this user. Another user's is not there.
-    pub fn read(&self, user: &UserId, handle: &str, now: Timestamp) -> Option<Arc<str>> {
+    /// The text under a handle of this owner. Another's is not there.
+    pub fn read(&self, owner: &CallOwner, handle: &str, now: Timestamp) -> Option<Arc<str>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = kept.by_handle.get(handle)?;
-        (waiting.user == *user && waiting.until > now).then(|| waiting.text.clone())
+        (waiting.owner == *owner && waiting.until > now).then(|| waiting.text.clone())
     }
 
     /// Drops what waited long enough. Called now and then.
@@ -90,10 +92,10 @@ impl Kept {
         self.order.retain(|one| one != handle);
         let Some(gone) = self.by_handle.remove(handle) else { return };
         self.bytes -= gone.text.len();
-        if let Some(bytes) = self.of_users.get_mut(&gone.user) {
+        if let Some(bytes) = self.of_users.get_mut(&gone.owner.user) {
             *bytes -= gone.text.len();
             if *bytes == 0 {
-                self.of_users.remove(&gone.user);
+                self.of_users.remove(&gone.owner.user);
             }
         }
     }
@@ -102,14 +104,14 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ports::SystemIds;
+    use crate::{executor::Caller, ports::SystemIds};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn user(name: &str) -> UserId {
-        name.parse().unwrap()
+    fn user(name: &str) -> CallOwner {
+        CallOwner { user: name.parse().unwrap(), caller: Caller::User }
     }
 
     #[test]
@@ -118,6 +120,8 @@ mod tests {
         let handle = kept.keep(&user("ada"), "long", at(0), &SystemIds).unwrap();
         assert_eq!(kept.read(&user("ada"), &handle, at(KEPT_S - 1)).as_deref(), Some("long"));
         assert_eq!(kept.read(&user("bob"), &handle, at(0)), None);
+        let app = CallOwner { caller: Caller::App("com.other".parse().unwrap()), ..user("ada") };
+        assert_eq!(kept.read(&app, &handle, at(0)), None, "an app of the same user");
         assert_eq!(kept.read(&user("ada"), "other", at(0)), None);
         assert_eq!(kept.read(&user("ada"), &handle, at(KEPT_S)), None);
         kept.forget_late(at(KEPT_S));

@@ -27,4 +27,4 @@ pub mod service;
 
 pub use catalog::{Catalog, CatalogView, Tool};
 pub use error::ToolError;
-pub use executor::{CallContext, Caller, Door, Executor, Reply, ToolCall};
+pub use executor::{CallContext, CallOwner, Caller, Door, Executor, Reply, ToolCall};

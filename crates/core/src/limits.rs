@@ -23,6 +23,12 @@ pub struct CallLimits {
     pub key_lifetime: Duration,
     /// Largest outcome that is kept under a key, in bytes.
     pub key_outcome_bytes: usize,
+    /// Keys of one user at once.
+    pub user_keys: usize,
+    /// All outcomes that are kept under keys of one user, in bytes.
+    pub user_key_bytes: usize,
+    /// Largest result of a tool, in bytes, wherever it comes from.
+    pub result_bytes: usize,
 }
 
 impl Default for CallLimits {
@@ -37,6 +43,9 @@ impl Default for CallLimits {
             in_flight_user: 200,
             key_lifetime: Duration::from_secs(24 * 60 * 60),
             key_outcome_bytes: 64 * 1024,
+            user_keys: 20_000,
+            user_key_bytes: 64 * 1024 * 1024,
+            result_bytes: 1024 * 1024,
         }
     }
 }

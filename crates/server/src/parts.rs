@@ -105,6 +105,9 @@ pub(crate) fn call_limits(config: &CallsConfig) -> CallLimits {
         in_flight_user: config.in_flight_per_user,
         key_lifetime: Duration::from_secs(config.key_lifetime_s),
         key_outcome_bytes: config.key_outcome_bytes,
+        user_keys: config.keys_per_user,
+        user_key_bytes: config.key_bytes_per_user,
+        result_bytes: config.result_bytes,
     }
 }
 

@@ -1,6 +1,7 @@
 //! SQLite passes the suite that every store has to pass.
 
 use tokio_util::task::TaskTracker;
+use toolyard_core::ports::Claim;
 use toolyard_store::{SqliteStore, StoreSettings};
 use toolyard_testkit::store_suite;
 
@@ -26,6 +27,8 @@ suite!(
     installs_and_grants,
     keys_bind_one_call,
     keys_expire,
+    keys_belong_to_callers,
+    keys_have_bounds,
     plugin_data_belongs_to_the_signer,
     plugin_data_is_bounded_and_goes_with_the_plugin,
     plugins_are_each_users_own,
@@ -137,4 +140,29 @@ async fn a_token_is_listed_in_a_store_that_another_process_has_open() {
         toolyard_store::list_token(&damaged, &token, room).await.is_err(),
         "a file that is there stays as it is"
     );
+}
+
+#[tokio::test]
+async fn a_call_is_cut_off_only_when_its_process_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = StoreSettings::at(folder.path().join("t.db"));
+    let (of_first, of_second) = (TaskTracker::new(), TaskTracker::new());
+    let first = SqliteStore::open(settings.clone(), &of_first).await.unwrap();
+    let second = SqliteStore::open(settings.clone(), &of_second).await.unwrap();
+    assert_eq!(store_suite::begin_one_call(&first, 1).await, Claim::Fresh);
+    assert_eq!(store_suite::begin_one_call(&second, 2).await, Claim::Running);
+    // Gone without a word, as after a crash.
+    drop(first);
+    of_first.close();
+    of_first.wait().await;
+    assert_eq!(store_suite::begin_one_call(&second, 3).await, Claim::Open);
+    second.close().await;
+    let third = SqliteStore::open(settings, &of_second).await.unwrap();
+    assert_eq!(store_suite::begin_one_call(&third, 4).await, Claim::Open);
+    third.close().await;
+    of_second.close();
+    of_second.wait().await;
+    let left = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name());
+    let left: Vec<_> = left.filter(|name| name.to_string_lossy().contains("-node-")).collect();
+    assert!(left.is_empty(), "{left:?}");
 }

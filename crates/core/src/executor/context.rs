@@ -40,12 +40,24 @@ impl Door {
 }
 
 /// Who makes the call, for the user.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Caller {
     /// The user, or a client that holds the user's token.
     User,
     /// An app, with its key.
     App(PackageName),
+    /// Somebody else who may act for the user, with a token of their own: an operator.
+    Person(Arc<str>),
+}
+
+/// To whom a result belongs: a user, and whoever asked for that user. What one caller started is no other caller's to
+/// read, even where both act for the same user.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CallOwner {
+    /// For whom.
+    pub user: UserId,
+    /// By whom.
+    pub caller: Caller,
 }
 
 impl fmt::Display for Caller {
@@ -53,6 +65,7 @@ impl fmt::Display for Caller {
         match self {
             Self::User => f.write_str("user"),
             Self::App(package) => write!(f, "app:{package}"),
+            Self::Person(name) => write!(f, "person:{name}"),
         }
     }
 }
@@ -61,9 +74,10 @@ impl std::str::FromStr for Caller {
     type Err = toolyard_protocol::InvalidName;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.strip_prefix("app:") {
-            Some(package) => package.parse().map(Self::App),
-            None => Ok(Self::User),
+        match text.split_once(':') {
+            Some(("app", package)) => package.parse().map(Self::App),
+            Some(("person", name)) => Ok(Self::Person(name.into())),
+            _ => Ok(Self::User),
         }
     }
 }
@@ -125,6 +139,13 @@ pub struct CallContext {
     pub key: Option<Arc<str>>,
     /// When the time is up. Set by the executor.
     pub deadline: tokio::time::Instant,
+}
+
+impl CallContext {
+    /// To whom the outcome belongs.
+    pub fn owner(&self) -> CallOwner {
+        CallOwner { user: self.user.clone(), caller: self.caller.clone() }
+    }
 }
 
 /// What is called.

@@ -1,11 +1,12 @@
 //! A call under a caller's key is made once.
 //!
-//! The key is durable before the tool runs. Whoever comes with the same key while it runs waits for the same outcome;
-//! whoever comes later gets the recorded one. The call runs on its own task, so one waiter leaving does not cancel the
-//! others; when the last one left, it is cancelled. A key that was found open and that nobody here is working on belongs
-//! to a server that died: what came of it is unknown, and it is never run again.
+//! The key is durable before the tool runs, and belongs to the user and the caller together. Whoever comes with the same
+//! key while it runs waits for the same outcome; whoever comes later gets the recorded one. The call runs on its own task
+//! and to its end, also when nobody waits any more: who lost the connection comes back under the key. Its deadline is the
+//! only thing that ends it early. A key that was found open, and whose server is gone, was cut off: what came of it is
+//! unknown, and it is never run again.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{sync::Arc, time::Duration};
 
 use dashmap::{DashMap, Entry};
 use serde::{Deserialize, Serialize};
@@ -13,145 +14,120 @@ use serde_json::{Value, value::RawValue};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use toolyard_protocol::{
-    ErrorCode, UserId,
+    ErrorCode,
     error::WireError,
     result::{McpResult, ResultExtensions, ToolResult},
 };
 
-use super::{CallContext, Executor, Outcome, Reply, ToolCall, record, steps::Steps};
+use super::{CallContext, CallOwner, Executor, Outcome, Reply, ToolCall, record, steps::Steps};
 use crate::{
     error::ToolError,
-    ports::{Claim, KeyClaim, KeyEnd, digest_of},
+    limits::CallLimits,
+    ports::{Claim, KeyClaim, KeyEnd, KeyRoom, digest_of},
 };
 
-type Key = (UserId, Arc<str>);
+/// When it is worth asking again for a call that runs in another process.
+const RETRY_RUNNING: Duration = Duration::from_secs(1);
+
+type Key = (CallOwner, Arc<str>);
 
 /// Calls under a key that run on this node.
 #[derive(Default)]
-pub(super) struct KeyTable(DashMap<Key, Arc<Running>>);
+pub(super) struct KeyTable(DashMap<Key, Arc<RunningCall>>);
 
 /// One such call.
-struct Running {
+struct RunningCall {
     digest: [u8; 32],
     outcome: watch::Sender<Option<Outcome>>,
-    waiters: Mutex<usize>,
-    cancel: CancellationToken,
-}
-
-/// One caller that waits; when the last one goes, the call is cancelled.
-struct Waiter(Arc<Running>);
-
-impl Waiter {
-    /// None where the last one has just left and the call is being cancelled.
-    fn join(running: &Arc<Running>) -> Option<Self> {
-        let mut waiters = running.waiters.lock().unwrap_or_else(PoisonError::into_inner);
-        (*waiters > 0).then(|| {
-            *waiters += 1;
-            Self(running.clone())
-        })
-    }
-}
-
-impl Drop for Waiter {
-    fn drop(&mut self) {
-        let mut waiters = self.0.waiters.lock().unwrap_or_else(PoisonError::into_inner);
-        *waiters -= 1;
-        if *waiters == 0 {
-            self.0.cancel.cancel();
-        }
-    }
 }
 
 impl Executor {
     pub(super) async fn call_once(self: &Arc<Self>, cx: CallContext, call: ToolCall) -> Outcome {
         let Some(key) = cx.key.clone() else { return self.call_now(cx, call).await };
+        // Before anything is said of the key: what this caller may not call now, it may not read either.
+        let Some(tool) = cx.view.find(&call.name).ok().filter(|tool| self.permit(tool).is_ok()).cloned()
+        else {
+            return self.call_now(cx, call).await;
+        };
         let arguments = call.arguments.as_deref().map(RawValue::get).unwrap_or("{}");
         let arguments: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
         // Either name of a tool is the same call.
-        let tool =
-            cx.view.find(&call.name).map_or_else(|_| call.name.to_string(), |tool| tool.name.to_string());
-        let digest = digest_of(&tool, &arguments);
-        let place = (cx.user.clone(), key.clone());
-        let (waiter, replayed) = match self.keys.0.entry(place.clone()) {
+        let digest = digest_of(tool.name.as_str(), &arguments);
+        let place = (cx.owner(), key.clone());
+        let (running, replayed) = match self.keys.0.entry(place.clone()) {
             Entry::Occupied(entry) if entry.get().digest != digest => {
                 drop(entry);
                 return self.told(&cx, &call, Err(conflict())).await;
             }
-            Entry::Occupied(entry) => match Waiter::join(entry.get()) {
-                Some(waiter) => (waiter, true),
-                None => {
-                    drop(entry);
-                    return self.told(&cx, &call, Err(unknown("is being cancelled"))).await;
-                }
-            },
+            Entry::Occupied(entry) => (entry.get().clone(), true),
             Entry::Vacant(entry) => {
-                let running = Arc::new(Running {
-                    digest,
-                    outcome: watch::Sender::new(None),
-                    waiters: Mutex::new(1),
-                    cancel: CancellationToken::new(),
-                });
+                let running = Arc::new(RunningCall { digest, outcome: watch::Sender::new(None) });
                 entry.insert(running.clone());
-                self.start(&cx, &call, digest, place, &running);
-                (Waiter(running), false)
+                self.start(&cx, &call, place, &running);
+                (running, false)
             }
         };
-        let mut outcome = waiter.0.outcome.subscribe();
+        let mut outcome = running.outcome.subscribe();
         let outcome = tokio::select! {
             biased;
-            () = cx.cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "The caller went away.")),
+            () = cx.cancel.cancelled() => {
+                let text = "The caller went away; the call goes on, and its outcome is found under its key.";
+                return Err(ToolError::new(ErrorCode::Cancelled, text));
+            }
             ended = outcome.wait_for(Option::is_some) => match ended.map(|outcome| outcome.clone()) {
                 Ok(Some(outcome)) => outcome,
                 Ok(None) | Err(_) => Err(unknown("ended without an outcome")),
             },
         };
-        drop(waiter);
         if replayed { self.told(&cx, &call, outcome).await } else { outcome }
     }
 
     /// Runs the call on a task of its own, so that it outlives the request that began it.
-    fn start(
-        self: &Arc<Self>,
-        cx: &CallContext,
-        call: &ToolCall,
-        digest: [u8; 32],
-        place: Key,
-        running: &Arc<Running>,
-    ) {
+    fn start(self: &Arc<Self>, cx: &CallContext, call: &ToolCall, place: Key, running: &Arc<RunningCall>) {
         let (executor, mut cx, call, running) = (self.clone(), cx.clone(), call.clone(), running.clone());
-        cx.cancel = running.cancel.clone();
+        cx.cancel = CancellationToken::new();
         self.tasks.spawn(async move {
-            let outcome = executor.claimed(cx, call, digest, &place.1).await;
-            // Gone from the table first: whoever comes now asks the ledger, which has it.
-            executor.keys.0.remove(&place);
+            let (outcome, kept) = executor.claimed(cx, call, running.digest, &place.1).await;
+            if kept {
+                // Gone from the table first: whoever comes now asks the ledger, which has it.
+                executor.keys.0.remove(&place);
+            }
             running.outcome.send_replace(Some(outcome));
         });
     }
 
+    /// Claims the key and makes the call. False where the ledger could not take the outcome, so that only the table
+    /// knows it.
     async fn claimed(
         self: &Arc<Self>,
         cx: CallContext,
         call: ToolCall,
         digest: [u8; 32],
         key: &Arc<str>,
-    ) -> Outcome {
+    ) -> (Outcome, bool) {
         let at = self.clock.now();
         let lifetime =
             jiff::SignedDuration::try_from(self.limits.key_lifetime).unwrap_or(jiff::SignedDuration::MAX);
         let claim = KeyClaim {
-            user: cx.user.clone(),
+            owner: cx.owner(),
             key: key.clone(),
             digest,
             call: cx.id.clone(),
             at,
             expired_before: at.checked_sub(lifetime).unwrap_or(jiff::Timestamp::MIN),
+            room: KeyRoom { keys: self.limits.user_keys, bytes: self.limits.user_key_bytes },
         };
-        match self.ledger.begin(&claim).await {
-            Ok(Claim::Fresh) => {}
-            Ok(Claim::Conflict) => return self.told(&cx, &call, Err(conflict())).await,
-            Ok(Claim::Open) => return self.told(&cx, &call, Err(unknown("was cut off by a crash"))).await,
-            Ok(Claim::Done(stored)) => return self.told(&cx, &call, revive(stored)).await,
-            Err(error) => return self.told(&cx, &call, Err(error.into())).await,
+        let found = match self.ledger.begin(&claim).await {
+            Ok(Claim::Fresh) => None,
+            Ok(Claim::Conflict) => Some(Err(conflict())),
+            Ok(Claim::Open) => Some(Err(unknown("was cut off when its server stopped or crashed"))),
+            Ok(Claim::Running) => Some(Err(runs_elsewhere())),
+            Ok(Claim::NoRoom) => Some(Err(no_room(&self.limits))),
+            Ok(Claim::Done(stored)) => Some(revive(stored)),
+            Err(error) => Some(Err(error.into())),
+        };
+        if let Some(found) = found {
+            return (self.told(&cx, &call, found).await, true);
         }
         let (outcome, record) = self.measured(cx, &call).await;
         let end = match &outcome {
@@ -162,10 +138,11 @@ impl Executor {
                 KeyEnd::Keep(store(outcome).filter(|text| text.len() <= self.limits.key_outcome_bytes))
             }
         };
-        if let Err(error) = self.ledger.end(&claim, end, record).await {
+        let kept = self.ledger.end(&claim, end, record).await;
+        if let Err(error) = &kept {
             tracing::error!(%error, call = %claim.call, "the outcome under a key could not be stored");
         }
-        outcome
+        (outcome, kept.is_ok())
     }
 
     /// An outcome that was found, not made: recorded and logged like any other.
@@ -192,11 +169,11 @@ fn did_not_run(code: ErrorCode) -> bool {
         | ErrorCode::RateLimited
         | ErrorCode::Overloaded
         | ErrorCode::AppNotAvailable
+        | ErrorCode::ToolNotHandled
         | ErrorCode::NetworkError => true,
         ErrorCode::Timeout
         | ErrorCode::HttpError
         | ErrorCode::InvalidResponse
-        | ErrorCode::ToolNotHandled
         | ErrorCode::ExecutionError
         | ErrorCode::HandlerError
         | ErrorCode::OutcomeUnknown
@@ -207,6 +184,22 @@ fn did_not_run(code: ErrorCode) -> bool {
 fn conflict() -> ToolError {
     let text = "This idempotency key was used for another call; give each call a key of its own.";
     ToolError::new(ErrorCode::Conflict, text)
+}
+
+fn runs_elsewhere() -> ToolError {
+    let text = "The call under this idempotency key is still running in another process of this server. \
+                Retry with the same key to get its outcome.";
+    ToolError::new(ErrorCode::Overloaded, text).retry_after(RETRY_RUNNING)
+}
+
+fn no_room(limits: &CallLimits) -> ToolError {
+    let text = format!(
+        "This user has {} idempotency keys in use, and no more are taken; a key is free again {} s after its call. \
+         The tool did not run. Retry later, or make the call without a key.",
+        limits.user_keys,
+        limits.key_lifetime.as_secs()
+    );
+    ToolError::new(ErrorCode::RateLimited, text)
 }
 
 fn unknown(why: &str) -> ToolError {
@@ -239,7 +232,8 @@ fn revive(stored: Option<String>) -> Outcome {
     let Some(text) = stored else {
         return Err(ToolError::new(
             ErrorCode::OutcomeUnknown,
-            "The call under this idempotency key was made, but its result was too large to keep. It is not run again.",
+            "The call under this idempotency key was made, but its result was too large to keep, or newer ones took its \
+             room. It is not run again.",
         ));
     };
     let damaged = || unknown("has a damaged record");

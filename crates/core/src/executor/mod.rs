@@ -16,7 +16,9 @@ use tokio::{sync::broadcast, time::Instant};
 use tokio_util::task::TaskTracker;
 use toolyard_protocol::{ErrorCode, ToolName};
 
-pub use self::context::{Awaited, CallContext, Caller, Door, Input, Reply, ToolCall, TraceContext};
+pub use self::context::{
+    Awaited, CallContext, CallOwner, Caller, Door, Input, Reply, ToolCall, TraceContext,
+};
 use self::{
     keyed::KeyTable,
     steps::{Step, Steps},
@@ -158,17 +160,7 @@ impl Executor {
         tool: &Tool,
         _arguments: &ValidArguments,
     ) -> Result<[Permit; 3], ToolError> {
-        match self.policy.decide(&tool.name) {
-            Decision::Allow => {}
-            Decision::Deny => {
-                let text = format!("The operator of this platform does not allow {}.", tool.name);
-                return Err(ToolError::new(ErrorCode::Denied, text));
-            }
-            // No rule asks yet; whoever adds one makes this the reply `AwaitingApproval`.
-            Decision::Ask => {
-                return Err(ToolError::new(ErrorCode::Denied, "This tool needs the user's approval."));
-            }
-        }
+        self.permit(tool)?;
         self.limiter.check(&cx.user, &tool.name).map_err(too_many)?;
         let limits = &self.limits;
         Ok([
@@ -180,6 +172,19 @@ impl Executor {
                 .enter(limits.in_flight_user)
                 .ok_or_else(|| overloaded("this user", &tool.name))?,
         ])
+    }
+
+    /// What the operator allows.
+    fn permit(&self, tool: &Tool) -> Result<(), ToolError> {
+        match self.policy.decide(&tool.name) {
+            Decision::Allow => Ok(()),
+            Decision::Deny => {
+                let text = format!("The operator of this platform does not allow {}.", tool.name);
+                Err(ToolError::new(ErrorCode::Denied, text))
+            }
+            // No rule asks yet; whoever adds one makes this the reply `AwaitingApproval`.
+            Decision::Ask => Err(ToolError::new(ErrorCode::Denied, "This tool needs the user's approval.")),
+        }
     }
 
     fn source_of(&self, tool: &Tool) -> Result<&Arc<dyn ToolSource>, ToolError> {

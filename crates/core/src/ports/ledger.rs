@@ -12,7 +12,7 @@ use toolyard_protocol::{
 };
 
 use super::{SourceKind, StoreError, UsageFilter};
-use crate::executor::{Caller, Door, TraceContext};
+use crate::executor::{CallOwner, Caller, Door, TraceContext};
 
 /// What happened with one call. No arguments, no results.
 #[derive(Debug, Clone)]
@@ -52,8 +52,8 @@ pub struct CallRecord {
 /// A caller's key for one call.
 #[derive(Debug, Clone)]
 pub struct KeyClaim {
-    /// Whose.
-    pub user: UserId,
+    /// Whose: keys of another user, or of another caller for the same user, are other keys.
+    pub owner: CallOwner,
     /// The key.
     pub key: Arc<str>,
     /// What is called with what: the same key with another digest is a conflict.
@@ -64,6 +64,18 @@ pub struct KeyClaim {
     pub at: Timestamp,
     /// Claims before this time are over.
     pub expired_before: Timestamp,
+    /// How much of this there may be.
+    pub room: KeyRoom,
+}
+
+/// How much is kept under the keys of one user. A key is never given up before its time, or its call might run twice:
+/// where there are too many, new ones are refused. Outcomes make room for newer ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyRoom {
+    /// Keys.
+    pub keys: usize,
+    /// Bytes of all outcomes.
+    pub bytes: usize,
 }
 
 /// An outcome under a key: JSON, made and read by the executor.
@@ -78,6 +90,10 @@ pub enum Claim {
     Conflict,
     /// A call under this key began and never ended: the server died under it.
     Open,
+    /// A call under this key began and has not ended, and the process that began it lives.
+    Running,
+    /// The user has too many keys.
+    NoRoom,
     /// The call was made; this is its outcome, if it was small enough to keep.
     Done(Option<StoredOutcome>),
 }

@@ -16,7 +16,7 @@ pub use apps::{
     Settings, StoredDevice, StoredSet, VersionInfo,
 };
 pub use ledger::{
-    CallFilter, CallLog, CallRecord, Claim, KeyClaim, KeyEnd, Ledger, StoredOutcome, digest_of,
+    CallFilter, CallLog, CallRecord, Claim, KeyClaim, KeyEnd, KeyRoom, Ledger, StoredOutcome, digest_of,
 };
 pub use live::{Change, Listener, Presence, Ready, Runs, SessionView, Signals, StoredRun, Waker};
 pub use plugins::{

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
 use toolyard_core::{
-    Caller,
+    CallOwner, Caller,
     catalog::{AppEntry, Scope},
 };
 use toolyard_protocol::{PackageName, TokenId, UserId};
@@ -152,6 +152,13 @@ pub(crate) struct ActingFor {
     pub(crate) scope: Scope,
     /// How long that is so.
     pub(crate) lease: Lease,
+}
+
+impl ActingFor {
+    /// To whom belongs what is started here.
+    pub(crate) fn owner(&self) -> CallOwner {
+        CallOwner { user: self.user.clone(), caller: self.caller.clone() }
+    }
 }
 
 /// Whoever may sign plugins and call them back.
@@ -355,11 +362,14 @@ pub(crate) async fn acting(
 ) -> Result<ActingFor, Failure> {
     let user = for_whom(headers, &who)?;
     match who {
-        Identity::Person { proof: proof @ (Proof::Token { .. } | Proof::Issuer { .. }), .. } => {
+        Identity::Person { name, proof: proof @ (Proof::Token { .. } | Proof::Issuer { .. }), .. } => {
             if !state.sessions.keep_alive(&user) {
                 return Err(Failure::unavailable("too many users are live; try again later"));
             }
-            Ok(ActingFor { user, caller: Caller::User, scope: Scope::Everything, lease: proof.into() })
+            // An operator who acts for a user is another caller than the user.
+            let caller =
+                if name == user.as_str() { Caller::User } else { Caller::Person(name.as_str().into()) };
+            Ok(ActingFor { user, caller, scope: Scope::Everything, lease: proof.into() })
         }
         Identity::Person { proof: Proof::Header, .. } => {
             live(state, &user)?;

@@ -159,12 +159,12 @@ async fn answer(
         Some(message) => message.id.clone(),
         None => Some(new_id(state, "msg")),
     };
-    let (id, resumable, user) = (request.id.clone(), request.resumable, who.user.clone());
+    let (id, resumable, owner) = (request.id.clone(), request.resumable, who.owner());
     let key = match resumable_id(id, resumable) {
         Ok(key) => key,
         Err(failure) => return failure.into_response(),
     };
-    if key.as_ref().is_some_and(|id| !state.replays.takes(&user, id)) {
+    if key.as_ref().is_some_and(|id| !state.replays.takes(&owner, id)) {
         return too_many().into_response();
     }
     let begun = match begin::begin(state, who, asked(request, headers)).await {
@@ -183,7 +183,7 @@ async fn answer(
         None => respond::answer(begun, writer, protocol, message_id.as_deref()),
         Some(id) => {
             let hello = writer.hello(message_id.as_deref());
-            match state.replays.begin(&user, &id, begun, writer, hello, &state.lifecycle) {
+            match state.replays.begin(&owner, &id, begun, writer, hello, &state.lifecycle) {
                 Ok(pieces) => respond::in_form(protocol, pieces),
                 // A server that keeps all it can still answers; the answer ends with its reader.
                 Err(turn) => respond::answer(turn.0, turn.1, protocol, message_id.as_deref()),
@@ -255,7 +255,7 @@ async fn by_body(state: &AppState, headers: &HeaderMap, request: &ChatRequest) -
 async fn again(State(state): State<AppState>, headers: HeaderMap, Path(id): Path<String>) -> Answer {
     // Clients ask before they have said anything, so who may chat may ask.
     let who = auth::acting_over_mcp(&state, &headers).await?;
-    match state.replays.read(&who.user, &id) {
+    match state.replays.read(&who.owner(), &id) {
         Ok(Some((protocol, pieces))) => Ok(respond::in_form(protocol, pieces)),
         Ok(None) => nothing(),
         Err(TooManyReaders) => {
@@ -266,7 +266,7 @@ async fn again(State(state): State<AppState>, headers: HeaderMap, Path(id): Path
 
 async fn stop(State(state): State<AppState>, headers: HeaderMap, Path(id): Path<String>) -> Answer {
     let who = auth::acting_over_mcp(&state, &headers).await?;
-    match state.replays.stop(&who.user, &id) {
+    match state.replays.stop(&who.owner(), &id) {
         true => nothing(),
         false => Err(Failure::not_found("answer of that chat")),
     }

@@ -92,7 +92,7 @@ impl Toolset for ChatTools {
         let state = &self.state;
         // A chat that did not ask for it cannot call it.
         let reader = self.shown()?.find(&READ_RESULT.parse().ok()?).ok()?.alias.clone();
-        let handle = state.kept.keep(&self.who.user, result, state.clock.now(), &*state.ids)?;
+        let handle = state.kept.keep(&self.who.owner(), result, state.clock.now(), &*state.ids)?;
         Some(format!("Read on with {reader} {{\"handle\": \"{handle}\", \"start\": {read}}}."))
     }
 }

@@ -144,6 +144,8 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     at_least("calls.in_flight", config.calls.in_flight as u64, 1)?;
     at_least("calls.in_flight_per_app", config.calls.in_flight_per_app as u64, 1)?;
     at_least("calls.in_flight_per_user", config.calls.in_flight_per_user as u64, 1)?;
+    at_least("calls.keys_per_user", config.calls.keys_per_user as u64, 1)?;
+    at_least("calls.result_bytes", config.calls.result_bytes as u64, 1024)?;
     at_least("sessions.stream_queue", config.sessions.stream_queue as u64, 1)?;
     at_least("sessions.control_queue", config.sessions.control_queue as u64, 8)?;
     at_least("sessions.sweep_ms", config.sessions.sweep_ms, 10)?;

@@ -144,6 +144,13 @@ pub struct CallsConfig {
     pub key_lifetime_s: u64,
     /// Largest outcome that is kept under a key, in bytes.
     pub key_outcome_bytes: usize,
+    /// Idempotency keys of one user at once. More are refused until the oldest are over.
+    pub keys_per_user: usize,
+    /// All outcomes that are kept under the keys of one user, in bytes. The oldest make room; their calls are still not
+    /// made again.
+    pub key_bytes_per_user: usize,
+    /// Largest result of a tool, in bytes, of apps and upstreams alike.
+    pub result_bytes: usize,
 }
 
 impl Default for CallsConfig {
@@ -158,6 +165,9 @@ impl Default for CallsConfig {
             in_flight_per_user: 200,
             key_lifetime_s: 24 * 60 * 60,
             key_outcome_bytes: 64 * 1024,
+            keys_per_user: 20_000,
+            key_bytes_per_user: 64 * 1024 * 1024,
+            result_bytes: 1024 * 1024,
         }
     }
 }

@@ -8,11 +8,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 use toolyard_core::{
+    CallOwner,
     executor::{Awaited, Input},
     ports::{Secrets, digest_of},
 };
 use toolyard_protocol::{
-    UserId,
     mcp::{INPUT_REQUIRED, RpcError},
     raw::{RawFields, to_raw},
 };
@@ -26,7 +26,7 @@ const MAX_STATE_CHARS: usize = 256 * 1024;
 
 /// Which request a state belongs to.
 pub(super) struct Of<'a> {
-    pub(super) user: &'a UserId,
+    pub(super) owner: &'a CallOwner,
     pub(super) method: &'a str,
     pub(super) name: &'a str,
     pub(super) arguments: Option<&'a RawValue>,
@@ -35,6 +35,7 @@ pub(super) struct Of<'a> {
 #[derive(Serialize, Deserialize)]
 struct State {
     user: String,
+    by: String,
     request: String,
     until: i64,
     inner: Arc<str>,
@@ -52,7 +53,8 @@ impl Of<'_> {
         let mut result = RawFields::default();
         if let Some(inner) = &awaited.state {
             let state = State {
-                user: self.user.as_str().to_owned(),
+                user: self.owner.user.as_str().to_owned(),
+                by: self.owner.caller.to_string(),
                 request: self.digest(),
                 until: now.as_second() + LIFETIME_S,
                 inner: inner.clone(),
@@ -94,7 +96,8 @@ impl Of<'_> {
         let opened = sealed.and_then(|sealed| secrets.open(&sealed).ok());
         let state: Option<State> = opened.and_then(|plain| serde_json::from_str(&plain).ok());
         let state = state.ok_or_else(|| refused("not one of this server"))?;
-        if state.user != self.user.as_str() || state.request != self.digest() {
+        let theirs = state.user == self.owner.user.as_str() && state.by == self.owner.caller.to_string();
+        if !theirs || state.request != self.digest() {
             return Err(refused("it belongs to another request"));
         }
         if state.until <= now.as_second() {
@@ -107,10 +110,14 @@ impl Of<'_> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use toolyard_core::ports::SystemIds;
+    use toolyard_core::{Caller, ports::SystemIds};
 
     use super::*;
     use crate::secrets::RootKeys;
+
+    fn owner(user: &str) -> CallOwner {
+        CallOwner { user: user.parse().unwrap(), caller: Caller::User }
+    }
 
     fn now() -> Timestamp {
         Timestamp::from_second(1_000).unwrap()
@@ -123,10 +130,11 @@ mod tests {
     #[test]
     fn a_state_is_for_one_user_one_request_and_a_short_time() {
         let secrets = RootKeys::new(vec![[1; 32]], Arc::new(SystemIds));
-        let (ada, bob): (UserId, UserId) = ("ada".parse().unwrap(), "bob".parse().unwrap());
+        let (ada, bob) = (owner("ada"), owner("bob"));
+        let app = CallOwner { caller: Caller::App("com.other".parse().unwrap()), ..owner("ada") };
         let (arguments, others) = (to_raw(&json!({ "a": 1, "b": 2 })), to_raw(&json!({ "a": 1 })));
         let reordered: Box<RawValue> = serde_json::from_str(r#"{ "b":2, "a":1 }"#).unwrap();
-        let of = Of { user: &ada, method: "tools/call", name: "a:b", arguments: Some(&arguments) };
+        let of = Of { owner: &ada, method: "tools/call", name: "a:b", arguments: Some(&arguments) };
         let awaited =
             Awaited { requests: Some(to_raw(&json!({ "q": {} })).into()), state: Some("inner".into()) };
         let result: Value = serde_json::from_str(of.result(&awaited, now(), &secrets).get()).unwrap();
@@ -145,7 +153,8 @@ mod tests {
         assert_eq!(opens(&of, &sealed, late(LIFETIME_S - 1)).unwrap().as_deref(), Some("inner"));
         assert!(opens(&Of { arguments: Some(&reordered), ..of }, &sealed, now()).is_ok());
         assert!(opens(&of, &sealed, late(LIFETIME_S)).is_err());
-        assert!(opens(&Of { user: &bob, ..of }, &sealed, now()).is_err());
+        assert!(opens(&Of { owner: &bob, ..of }, &sealed, now()).is_err());
+        assert!(opens(&Of { owner: &app, ..of }, &sealed, now()).is_err());
         assert!(opens(&Of { name: "a:c", ..of }, &sealed, now()).is_err());
         assert!(opens(&Of { method: "prompts/get", ..of }, &sealed, now()).is_err());
         assert!(opens(&Of { arguments: Some(&others), ..of }, &sealed, now()).is_err());
@@ -161,8 +170,8 @@ mod tests {
     #[test]
     fn answers_are_an_object_and_may_come_without_a_state() {
         let secrets = RootKeys::new(vec![[1; 32]], Arc::new(SystemIds));
-        let ada: UserId = "ada".parse().unwrap();
-        let of = Of { user: &ada, method: "tools/call", name: "a:b", arguments: None };
+        let ada = owner("ada");
+        let of = Of { owner: &ada, method: "tools/call", name: "a:b", arguments: None };
         let input = |members: Value| of.input(&params(&members), now(), &secrets);
         assert!(input(json!({})).unwrap().is_none());
         let some = input(json!({ "inputResponses": { "q": { "n": 1 } } })).unwrap().unwrap();

@@ -9,11 +9,11 @@ use tokio::{
     time::{Duration, Instant},
 };
 use toolyard_core::{
-    Door, Reply, ToolCall,
+    CallOwner, Door, Reply, ToolCall,
     ports::{CallerAbilities, Notice, NoticeSink, Question},
 };
 use toolyard_protocol::{
-    InvalidName, ToolRef, UserId,
+    InvalidName, ToolRef,
     call::Progress,
     mcp::{RpcError, message, meta, method},
     raw::to_raw,
@@ -52,7 +52,7 @@ pub(super) async fn call(
     let tool: ToolRef =
         name.parse().map_err(|error: InvalidName| RpcError::params(format!("Unknown tool: {error}")))?;
     let arguments = params.raw("arguments");
-    let of = Of { user: &client.who.user, method: method::TOOLS_CALL, name: &name, arguments };
+    let of = Of { owner: &client.who.owner(), method: method::TOOLS_CALL, name: &name, arguments };
     let input = of.input(params, state.clock.now(), &*state.secrets)?;
     let (mut relay, notices, abilities) = Relay::new(state, client, params, out);
     let mut asked = asked(params, notices, abilities)?;
@@ -107,7 +107,7 @@ pub(super) fn asked(
 /// Carries what a source says while it works to the client.
 pub(super) struct Relay<'a> {
     state: &'a AppState,
-    user: UserId,
+    owner: CallOwner,
     out: &'a Out,
     token: Option<Arc<RawValue>>,
     log_level: Option<Arc<str>>,
@@ -143,7 +143,7 @@ impl<'a> Relay<'a> {
         };
         let relay = Self {
             state,
-            user: client.who.user.clone(),
+            owner: client.who.owner(),
             out,
             token,
             log_level,
@@ -201,7 +201,7 @@ impl<'a> Relay<'a> {
 
     async fn ask(&mut self, question: Question) {
         let Question { method, params, answer } = question;
-        let id = self.asked.ask(&self.user, answer, &*self.state.ids);
+        let id = self.asked.ask(&self.owner, answer, &*self.state.ids);
         let _ = self.out.send(message::request(&id, &method, params.as_deref())).await;
     }
 }

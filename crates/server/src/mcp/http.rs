@@ -51,7 +51,7 @@ async fn message(state: AppState, request: Request) -> Response {
         Ok(Incoming::Notification { method, params }) => notified(&state, who, &headers, &method, params),
         Ok(Incoming::Response { id, outcome }) => {
             if let Some(id) = id {
-                state.mcp.questions.answered(&who.user, id, outcome);
+                state.mcp.questions.answered(&who.owner(), id, outcome);
             }
             StatusCode::ACCEPTED.into_response()
         }

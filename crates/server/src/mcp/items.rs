@@ -41,7 +41,7 @@ pub(super) async fn get_prompt(
         params: params.passed("name", &to_raw(&*prompt.remote)),
     };
     let of = Of {
-        user: &client.who.user,
+        owner: &client.who.owner(),
         method: method::PROMPTS_GET,
         name: &name,
         arguments: params.raw("arguments"),
@@ -65,7 +65,8 @@ pub(super) async fn read_resource(
         params: params.passed("uri", &to_raw(&remote)),
         name: remote.clone(),
     };
-    let of = Of { user: &client.who.user, method: method::RESOURCES_READ, name: &wanted, arguments: None };
+    let of =
+        Of { owner: &client.who.owner(), method: method::RESOURCES_READ, name: &wanted, arguments: None };
     let read = pass(state, client, params, out, &app.head, passed, &of).await;
     match read {
         Ok(result) => Ok(as_listed(&result, &remote, &wanted, client)),
@@ -137,7 +138,7 @@ pub(super) async fn complete(
         name: remote,
         params: params.passed("ref", &reference.to_raw()),
     };
-    let of = Of { user: &client.who.user, method: method::COMPLETE, name: &wanted, arguments: None };
+    let of = Of { owner: &client.who.owner(), method: method::COMPLETE, name: &wanted, arguments: None };
     pass(state, client, params, out, &head, passed, &of).await
 }
 
@@ -185,7 +186,8 @@ pub(super) async fn watch(
     }
     let passed =
         Passed { method: PassedMethod::Subscribe, params: to_raw(&json!({ "uri": remote })), name: remote };
-    let of = Of { user: &client.who.user, method: method::RESOURCES_SUBSCRIBE, name: uri, arguments: None };
+    let of =
+        Of { owner: &client.who.owner(), method: method::RESOURCES_SUBSCRIBE, name: uri, arguments: None };
     pass(state, client, params, out, &app.head, passed, &of).await.map(drop)
 }
 

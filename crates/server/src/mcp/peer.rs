@@ -73,7 +73,7 @@ impl Peer {
             Ok(Incoming::Notification { method, params }) => self.notified(&method, params),
             Ok(Incoming::Response { id, outcome }) => {
                 if let Some(id) = id {
-                    self.state.mcp.questions.answered(&self.who.user, id, outcome);
+                    self.state.mcp.questions.answered(&self.who.owner(), id, outcome);
                 }
             }
             Err(refused) => self.say(message::error(refused.id.as_deref(), &refused.error)),

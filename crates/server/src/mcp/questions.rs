@@ -6,19 +6,19 @@ use std::sync::Arc;
 use dashmap::DashMap;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
-use toolyard_core::ports::Ids;
-use toolyard_protocol::{UserId, mcp::RpcError, raw::to_raw};
+use toolyard_core::{CallOwner, ports::Ids};
+use toolyard_protocol::{mcp::RpcError, raw::to_raw};
 
 /// What comes back.
 type Answer = oneshot::Sender<Result<Box<RawValue>, RpcError>>;
 
 /// Questions that are not answered yet. Those of a call go with it, so the bounds of calls bound them.
 #[derive(Default)]
-pub(crate) struct Questions(Arc<DashMap<String, (UserId, Answer)>>);
+pub(crate) struct Questions(Arc<DashMap<String, (CallOwner, Answer)>>);
 
 /// The questions of one call; they go when it ends.
 pub(super) struct Asked {
-    open: Arc<DashMap<String, (UserId, Answer)>>,
+    open: Arc<DashMap<String, (CallOwner, Answer)>>,
     ids: Vec<String>,
 }
 
@@ -28,9 +28,9 @@ impl Questions {
     }
 
     /// An answer came. Only whoever was asked can give it.
-    pub(super) fn answered(&self, user: &UserId, id: &RawValue, outcome: Result<&RawValue, RpcError>) {
+    pub(super) fn answered(&self, owner: &CallOwner, id: &RawValue, outcome: Result<&RawValue, RpcError>) {
         let Ok(id) = serde_json::from_str::<String>(id.get()) else { return };
-        if let Some((_, (_, answer))) = self.0.remove_if(&id, |_, (asked, _)| asked == user) {
+        if let Some((_, (_, answer))) = self.0.remove_if(&id, |_, (asked, _)| asked == owner) {
             let _ = answer.send(outcome.map(RawValue::to_owned));
         }
     }
@@ -38,11 +38,11 @@ impl Questions {
 
 impl Asked {
     /// Remembers a question, and says under which id to send it.
-    pub(super) fn ask(&mut self, user: &UserId, answer: Answer, ids: &dyn Ids) -> Box<RawValue> {
+    pub(super) fn ask(&mut self, owner: &CallOwner, answer: Answer, ids: &dyn Ids) -> Box<RawValue> {
         let mut bytes = [0; 16];
         ids.fill(&mut bytes);
         let id = hex::encode(bytes);
-        self.open.insert(id.clone(), (user.clone(), answer));
+        self.open.insert(id.clone(), (owner.clone(), answer));
         self.ids.push(id.clone());
         to_raw(&id)
     }

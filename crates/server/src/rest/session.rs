@@ -47,7 +47,7 @@ pub(crate) fn routes() -> Vec<Route> {
 /// Session matters are the user's; an app's key acts for tools only.
 fn by_the_user(who: &ActingFor) -> Result<(), Failure> {
     match who.caller {
-        toolyard_core::Caller::User => Ok(()),
+        toolyard_core::Caller::User | toolyard_core::Caller::Person(_) => Ok(()),
         toolyard_core::Caller::App(_) => Err(Refusal::Forbidden("an app key cannot do this").into()),
     }
 }

@@ -1,9 +1,12 @@
 //! A call under a key is made once.
 
-use serde_json::json;
-use toolyard_testkit::Act;
+use std::collections::HashSet;
 
-use crate::platform::{Answer, ECHO, Platform};
+use serde_json::json;
+use toolyard_server::auth::Role;
+use toolyard_testkit::{Act, FakeApp};
+
+use crate::platform::{Answer, ECHO, Platform, echo_tool};
 
 async fn keyed(p: &Platform, key: &str, text: &str) -> Answer {
     p.user("ada").header("idempotency-key", key).call(&format!("{ECHO}:echo"), json!({ "text": text })).await
@@ -83,15 +86,133 @@ async fn whoever_comes_while_it_runs_waits_and_one_leaving_does_not_cancel_the_o
 }
 
 #[tokio::test]
-async fn when_the_last_one_leaves_the_call_is_cancelled() {
+async fn a_call_whose_caller_leaves_runs_to_its_end_and_is_found_under_its_key() {
     let p = Platform::start().await;
+    let (app, _device) = p.echo().await;
+    app.acts(Act::Lines(vec![json!({ "type": "result", "success": true, "content": "once" })]));
+    tokio::select! {
+        _ = keyed(&p, "k", "a") => panic!("the app waits"),
+        _ = app.wait_seen("/tool", 1) => {}
+    }
+    // It still runs, and whoever comes back waits for it.
+    let (again, ()) = tokio::join!(keyed(&p, "k", "a"), async { app.let_line_through() });
+    assert_eq!(again.expect(200).json()["content"], "once");
+    assert_eq!(keyed(&p, "k", "a").await.expect(200).json()["content"], "once");
+    assert_eq!(app.seen("/tool").len(), 1);
+    let calls = p.user("ada").get("/api/calls?outcome=CANCELLED").await.expect(200).json();
+    assert_eq!(calls["calls"], json!([]), "nothing was cancelled");
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_waits_for_has_its_deadline_all_the_same() {
+    let p = Platform::with(|config| config.calls.timeout_ms = 50).await;
     let (app, _device) = p.echo().await;
     app.acts(Act::Hang);
     tokio::select! {
-        _ = keyed(&p, "k", "a") => panic!("the app hangs"),
+        _ = keyed(&p, "k", "a") => {}
         _ = app.wait_seen("/tool", 1) => {}
     }
     app.wait_cancelled(1).await;
+    assert_eq!(keyed(&p, "k", "a").await.expect(504).code(), "TIMEOUT");
+    assert_eq!(app.seen("/tool").len(), 1);
+}
+
+#[tokio::test]
+async fn a_stop_waits_for_a_call_that_nobody_waits_for() {
+    let p = Platform::start().await;
+    let (app, _device) = p.echo().await;
+    app.acts(Act::Lines(vec![json!({ "type": "result", "success": true, "content": "once" })]));
+    tokio::select! {
+        _ = keyed(&p, "k", "a") => panic!("the app waits"),
+        _ = app.wait_seen("/tool", 1) => {}
+    }
+    let (p, ()) = tokio::join!(p.restart(), async { app.let_line_through() });
+    let _device = p.device("ada").await;
+    assert_eq!(keyed(&p, "k", "a").await.expect(200).json()["content"], "once");
+    assert_eq!(app.seen("/tool").len(), 1);
+}
+
+/// An app that may call everything for ada.
+async fn helper(p: &Platform) -> String {
+    let app = FakeApp::start("com.example.helper").await;
+    let body = json!({ "packageName": "com.example.helper", "kind": "tools-only", "tools": [echo_tool()] });
+    let created = p.register(&app, body).await;
+    p.user("ada").put("/api/installs/com.example.helper", &json!({})).await.expect(204);
+    p.user("ada").put("/api/installs/com.example.helper/assistant", &json!({})).await.expect(204);
+    format!("com.example.helper:{}", created["apiKey"].as_str().unwrap())
+}
+
+#[tokio::test]
+async fn keys_belong_to_callers_and_reveal_nothing_to_others() {
+    let p = Platform::start().await;
+    let (app, _device) = p.echo().await;
+    let key = helper(&p).await;
+    let operator = p.token("root", Role::Operator);
+    app.acts(Act::reply("ada's secret"));
+    keyed(&p, "k", "a").await.expect(200);
+    app.acts(Act::reply("their own"));
+    for token in [&key, &operator] {
+        let other = p.bearer(token).header("x-user-id", "ada").header("idempotency-key", "k");
+        for text in ["b", "b"] {
+            let answer = other.call(&format!("{ECHO}:echo"), json!({ "text": text })).await.expect(200);
+            assert_eq!(answer.json()["content"], "their own");
+        }
+    }
+    let seen = app.seen("/tool");
+    let keys: HashSet<_> = seen.iter().map(|call| call.headers["idempotency-key"].clone()).collect();
+    assert_eq!((seen.len(), keys.len()), (3, 3), "one for each caller, and the app can tell them apart");
+    assert_eq!(keyed(&p, "k", "a").await.expect(200).json()["content"], "ada's secret");
+}
+
+#[tokio::test]
+async fn what_a_caller_may_no_longer_call_is_not_found_under_a_key_either() {
+    let p = Platform::start().await;
+    let (_app, _device) = p.echo().await;
+    let key = helper(&p).await;
+    let call = async || {
+        let who = p.bearer(&key).header("x-user-id", "ada").header("idempotency-key", "k");
+        who.call(&format!("{ECHO}:echo"), json!({ "text": "a" })).await
+    };
+    call().await.expect(200);
+    p.user("ada").delete("/api/installs/com.example.helper/assistant").await.expect(204);
+    assert_eq!(call().await.expect(404).code(), "TOOL_NOT_FOUND");
+    keyed(&p, "k", "a").await.expect(200);
+    p.user("ada").delete(&format!("/api/installs/{ECHO}")).await.expect(204);
+    assert_eq!(keyed(&p, "k", "a").await.expect(404).code(), "TOOL_NOT_FOUND");
+    assert_eq!(keyed(&p, "k", "b").await.expect(404).code(), "TOOL_NOT_FOUND", "nor is there a conflict");
+}
+
+#[tokio::test]
+async fn a_user_has_so_many_keys_and_no_call_is_made_twice_for_it() {
+    let p = Platform::with(|config| {
+        (config.calls.keys_per_user, config.calls.key_bytes_per_user) = (3, 1_000);
+    })
+    .await;
+    let (app, _device) = p.echo().await;
+    app.acts(Act::reply(&"x".repeat(600)));
+    for key in ["a", "b", "c"] {
+        keyed(&p, key, "a").await.expect(200);
+    }
+    let full = keyed(&p, "d", "a").await.expect(429);
+    assert!(full.code() == "RATE_LIMITED" && full.text.contains("3 idempotency keys"), "{}", full.text);
+    assert_eq!(keyed(&p, "a", "a").await.expect(409).code(), "OUTCOME_UNKNOWN", "its outcome made room");
+    keyed(&p, "c", "a").await.expect(200);
+    assert_eq!(app.seen("/tool").len(), 3);
+    p.clock.advance(24 * 60 * 60 + 1);
+    keyed(&p, "d", "a").await.expect(200);
+}
+
+#[tokio::test]
+async fn a_tool_that_the_app_does_not_know_uses_up_no_key() {
+    let p = Platform::start().await;
+    let (app, _device) = p.echo().await;
+    app.acts(Act::Json(
+        404,
+        json!({ "success": false, "error": { "code": "TOOL_NOT_FOUND", "message": "what?" } }),
+    ));
+    assert_eq!(keyed(&p, "k", "a").await.expect(502).code(), "TOOL_NOT_HANDLED");
+    app.acts(Act::reply("now it does"));
+    assert_eq!(keyed(&p, "k", "a").await.expect(200).json()["content"], "now it does");
 }
 
 #[tokio::test]

@@ -1,10 +1,13 @@
 //! Requests to an app: JSON, signed, with what tells a repetition and a trace apart.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request, Uri, header};
 use http_body_util::Full;
 use jiff::Timestamp;
-use toolyard_core::CallContext;
+use sha2::{Digest as _, Sha256};
+use toolyard_core::{CallContext, Caller};
 use toolyard_net::sign_all;
 use toolyard_protocol::call::IDEMPOTENCY_KEY;
 
@@ -32,12 +35,20 @@ pub(super) fn post(
         if let Some(key) = &target.legacy_key {
             headers.insert(APP_API_KEY, key.clone());
         }
-        // Callers without a key get the call's id: an app can always tell a repetition from a second call.
-        let key = cx.key.as_deref().unwrap_or(cx.id.as_str());
-        headers.insert(IDEMPOTENCY_KEY, HeaderValue::try_from(key)?);
+        headers.insert(IDEMPOTENCY_KEY, HeaderValue::try_from(&*key_for_app(cx))?);
         if let Ok(trace) = HeaderValue::try_from(cx.trace.to_header().to_string()) {
             headers.insert(TRACEPARENT, trace);
         }
     }
     request.body(Full::new(body.into()))
+}
+
+/// The key under which an app can tell a repetition from a second call. Callers without a key get the call's id. Keys of two
+/// callers for one user differ, or an app that remembers answers would give one caller's to the other.
+fn key_for_app(cx: &CallContext) -> Cow<'_, str> {
+    match (&cx.key, &cx.caller) {
+        (None, _) => cx.id.as_str().into(),
+        (Some(key), Caller::User) => (&**key).into(),
+        (Some(key), caller) => hex::encode(Sha256::digest(format!("{caller}\n{key}"))).into(),
+    }
 }

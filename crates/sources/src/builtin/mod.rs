@@ -107,7 +107,7 @@ impl BuiltinSource {
                 told(web_search::web_search(read(given)?, settings, &self.parts.http, left).await)
             }
             Builtin::SearchTools => Ok(search_tools::run(&read(given)?, &cx.view, &*self.parts.finder).await),
-            Builtin::ReadResult => read_result::run(&read(given)?, &cx.user, &self.parts.kept, now),
+            Builtin::ReadResult => read_result::run(&read(given)?, &cx.owner(), &self.parts.kept, now),
         }
     }
 

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use toolyard_core::{ToolError, kept::KeptResults};
-use toolyard_protocol::{ErrorCode, UserId};
+use toolyard_core::{CallOwner, ToolError, kept::KeptResults};
+use toolyard_protocol::ErrorCode;
 use toolyard_toolbox::Output;
 
 /// Characters of one answer.
@@ -35,12 +35,12 @@ pub(super) fn definition() -> Value {
 
 pub(super) fn run(
     arguments: &Arguments,
-    user: &UserId,
+    owner: &CallOwner,
     kept: &KeptResults,
     now: Timestamp,
 ) -> Result<Output, ToolError> {
     let failed = |text: String| ToolError::new(ErrorCode::ExecutionError, text);
-    let text = kept.read(user, &arguments.handle, now).ok_or_else(|| {
+    let text = kept.read(owner, &arguments.handle, now).ok_or_else(|| {
         failed("There is no such result any more; results wait ten minutes. Call the tool again.".to_owned())
     })?;
     let start = usize::try_from(arguments.start).unwrap_or(usize::MAX);
@@ -60,13 +60,14 @@ pub(super) fn run(
 
 #[cfg(test)]
 mod tests {
-    use toolyard_core::ports::SystemIds;
+    use toolyard_core::{Caller, ports::SystemIds};
 
     use super::*;
 
     #[test]
     fn a_result_is_read_to_its_end() {
-        let (kept, ada, now) = (KeptResults::default(), "ada".parse().unwrap(), Timestamp::UNIX_EPOCH);
+        let owner = |name: &str| CallOwner { user: name.parse().unwrap(), caller: Caller::User };
+        let (kept, ada, now) = (KeptResults::default(), owner("ada"), Timestamp::UNIX_EPOCH);
         let long = "é".repeat(PAGE + 5);
         let handle = kept.keep(&ada, &long, now, &SystemIds).unwrap().to_string();
         let read = |start| run(&Arguments { handle: handle.clone(), start }, &ada, &kept, now);
@@ -79,7 +80,6 @@ mod tests {
         let rest = read(PAGE as u64).unwrap().text;
         assert!(rest.starts_with("ééééé\n[") && rest.ends_with("this is the end]"), "{rest}");
         assert!(read(PAGE as u64 + 5).unwrap_err().for_model.contains("ends before"));
-        let bob = "bob".parse().unwrap();
-        assert!(run(&Arguments { handle, start: 0 }, &bob, &kept, now).is_err());
+        assert!(run(&Arguments { handle, start: 0 }, &owner("bob"), &kept, now).is_err());
     }
 }

@@ -18,7 +18,13 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 use toolyard_core::ports::{CallRecord, Claim, KeyClaim, KeyEnd, Ledger, StoreError};
 
-use super::{SqliteStore, StoreSettings, call_log::bind_record, failed};
+use super::{
+    SqliteStore, StoreSettings,
+    call_keys::{begin_key, end_key},
+    call_log::bind_record,
+    failed,
+    node::LedgerNode,
+};
 
 /// Rows in one statement. Statements of this shape are prepared once.
 const ROWS_AT_ONCE: usize = 32;
@@ -83,7 +89,12 @@ pub(super) struct LedgerWriter {
 }
 
 impl LedgerWriter {
-    pub(super) fn start(connection: SqliteConnection, settings: &StoreSettings, tasks: &TaskTracker) -> Self {
+    pub(super) fn start(
+        connection: SqliteConnection,
+        node: LedgerNode,
+        settings: &StoreSettings,
+        tasks: &TaskTracker,
+    ) -> Self {
         let (sender, orders) = mpsc::channel(MAX_ORDERS);
         let waiting = Arc::new(Waiting {
             records: Mutex::default(),
@@ -98,6 +109,7 @@ impl LedgerWriter {
             waiting: waiting.clone(),
             delay: settings.batch_delay,
             synced: None,
+            node,
         };
         tasks.spawn(writer.run());
         Self { orders: sender, waiting }
@@ -160,6 +172,7 @@ struct Writer {
     waiting: Arc<Waiting>,
     delay: Duration,
     synced: Option<Sync>,
+    node: LedgerNode,
 }
 
 /// What one transaction holds, and who waits for it.
@@ -266,7 +279,7 @@ impl Writer {
         }
         let mut claims = Vec::with_capacity(begins.len());
         for (claim, _) in begins {
-            claims.push(begin_key(&mut tx, claim).await?);
+            claims.push(begin_key(&mut tx, claim, &self.node).await?);
         }
         tx.commit().await.map_err(failed)?;
         Ok(claims)
@@ -315,44 +328,5 @@ async fn insert_rows(tx: &mut SqliteConnection, rows: &[Arc<CallRecord>]) -> Res
         bind_record(&mut arguments, record)?;
     }
     let query = sqlx::query_with(sqlx::AssertSqlSafe(sql), arguments);
-    query.execute(tx).await.map(drop).map_err(failed)
-}
-
-async fn begin_key(tx: &mut SqliteConnection, claim: &KeyClaim) -> Result<Claim, StoreError> {
-    let gone = sqlx::query("DELETE FROM call_keys WHERE user = ? AND key = ? AND begun_at < ?");
-    let gone = gone.bind(claim.user.as_str()).bind(&*claim.key).bind(claim.expired_before.as_millisecond());
-    gone.execute(&mut *tx).await.map_err(failed)?;
-    let sql = "INSERT INTO call_keys (user, key, digest, call, begun_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
-    let insert = sqlx::query(sql)
-        .bind(claim.user.as_str())
-        .bind(&*claim.key)
-        .bind(claim.digest.as_slice())
-        .bind(claim.call.as_str())
-        .bind(claim.at.as_millisecond());
-    if insert.execute(&mut *tx).await.map_err(failed)?.rows_affected() > 0 {
-        return Ok(Claim::Fresh);
-    }
-    let sql = "SELECT digest, ended_at IS NOT NULL, outcome FROM call_keys WHERE user = ? AND key = ?";
-    let found = sqlx::query_as::<_, (Vec<u8>, bool, Option<String>)>(sql);
-    let (digest, ended, outcome) =
-        found.bind(claim.user.as_str()).bind(&*claim.key).fetch_one(&mut *tx).await.map_err(failed)?;
-    Ok(match (digest == claim.digest, ended) {
-        (false, _) => Claim::Conflict,
-        (true, true) => Claim::Done(outcome),
-        (true, false) => Claim::Open,
-    })
-}
-
-async fn end_key(tx: &mut SqliteConnection, claim: &KeyClaim, end: &KeyEnd) -> Result<(), StoreError> {
-    // Only our own claim: the key may have expired and been claimed anew meanwhile.
-    let query = match end {
-        KeyEnd::Release => sqlx::query("DELETE FROM call_keys WHERE user = ? AND key = ? AND call = ?"),
-        KeyEnd::Keep(outcome) => {
-            let sql =
-                "UPDATE call_keys SET ended_at = ?, outcome = ? WHERE user = ? AND key = ? AND call = ?";
-            sqlx::query(sql).bind(claim.at.as_millisecond()).bind(outcome.as_deref())
-        }
-    };
-    let query = query.bind(claim.user.as_str()).bind(&*claim.key).bind(claim.call.as_str());
     query.execute(tx).await.map(drop).map_err(failed)
 }

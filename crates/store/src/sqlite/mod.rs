@@ -6,11 +6,13 @@
 
 mod app_data;
 mod apps;
+mod call_keys;
 mod call_log;
 mod definitions;
 mod devices;
 mod installs;
 mod ledger;
+mod node;
 mod plugins;
 mod published_plugins;
 mod rows;
@@ -30,7 +32,7 @@ use sqlx::{
 use tokio_util::task::TaskTracker;
 use toolyard_core::ports::{IssuedToken, StoreError, TokenAdded, TokenRoom};
 
-use self::ledger::LedgerWriter;
+use self::{ledger::LedgerWriter, node::LedgerNode};
 
 /// How the store is opened.
 #[derive(Debug, Clone)]
@@ -118,7 +120,8 @@ impl SqliteStore {
             .await
             .map_err(sqlite)?;
         let connection = SqliteConnection::connect_with(&options).await.map_err(sqlite)?;
-        let ledger = LedgerWriter::start(connection, &settings, tasks);
+        let node = LedgerNode::register(&write, &path).await.map_err(sqlite)?;
+        let ledger = LedgerWriter::start(connection, node, &settings, tasks);
         Ok(Self { read, write, ledger })
     }
 

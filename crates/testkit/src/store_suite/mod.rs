@@ -13,7 +13,7 @@ pub use apps::{
     apps_are_created_whole_or_not_at_all, definitions_are_versions_and_a_pointer,
     prompts_and_resources_are_part_of_a_version, publish_one,
 };
-pub use keys::{keys_bind_one_call, keys_expire};
+pub use keys::{begin_one_call, keys_belong_to_callers, keys_bind_one_call, keys_expire, keys_have_bounds};
 pub use ledger::{calls_are_recorded_and_found, queue_some_calls, usage_is_counted};
 pub use plugins::{
     plugin_data_belongs_to_the_signer, plugin_data_is_bounded_and_goes_with_the_plugin,

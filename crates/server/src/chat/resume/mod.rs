@@ -18,6 +18,7 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::Stream;
+use toolyard_core::CallOwner;
 use toolyard_protocol::{UserId, chat::ChatProtocol};
 
 use self::replay::Replay;
@@ -39,7 +40,8 @@ pub(super) const MAX_ID: usize = 200;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooManyReaders;
 
-type Key = (UserId, String);
+/// Whose answer, and of which chat. An app that acts for a user has answers of its own.
+type Key = (CallOwner, String);
 type Answers = HashMap<Key, Arc<Replay>>;
 
 /// All answers that can be heard again.
@@ -85,12 +87,12 @@ impl Shelf {
 }
 
 fn of_user<'a>(answers: &'a Answers, user: &UserId) -> impl Iterator<Item = &'a Arc<Replay>> {
-    answers.iter().filter(move |((owner, _), _)| owner == user).map(|(_, replay)| replay)
+    answers.iter().filter(move |((owner, _), _)| owner.user == *user).map(|(_, replay)| replay)
 }
 
 /// Forgets the oldest of those that are over and that nobody reads. False where there is none.
 fn drop_oldest(answers: &mut Answers, of: Option<&UserId>) -> bool {
-    let all = answers.iter().filter(|((owner, _), _)| of.is_none_or(|user| user == owner));
+    let all = answers.iter().filter(|((owner, _), _)| of.is_none_or(|user| *user == owner.user));
     let idle = all.filter_map(|(key, replay)| Some((replay.idle_since()?, key)));
     let oldest = idle.min_by_key(|(since, _)| *since).map(|(_, key)| key.clone());
     let Some(replay) = oldest.and_then(|key| answers.remove(&key)) else { return false };
@@ -107,30 +109,30 @@ impl Replays {
     }
 
     /// Whether this user may have one more: to be asked before there is a turn, which costs something.
-    pub(super) fn takes(&self, user: &UserId, id: &str) -> bool {
+    pub(super) fn takes(&self, owner: &CallOwner, id: &str) -> bool {
         let answers = self.0.answers();
-        answers.contains_key(&(user.clone(), id.to_owned()))
-            || of_user(&answers, user).count() < MAX_OF_USER
-            || of_user(&answers, user).any(|replay| replay.idle_since().is_some())
+        answers.contains_key(&(owner.clone(), id.to_owned()))
+            || of_user(&answers, &owner.user).count() < MAX_OF_USER
+            || of_user(&answers, &owner.user).any(|replay| replay.idle_since().is_some())
     }
 
     /// Keeps the answer of a turn, and gives it to its first reader. Where there is no room for it, the turn comes back.
     pub(super) fn begin(
         &self,
-        user: &UserId,
+        owner: &CallOwner,
         id: &str,
         begun: Begun,
         writer: Writer,
         hello: Bytes,
         lifecycle: &Lifecycle,
     ) -> Result<impl Stream<Item = Bytes> + Send + use<>, Box<(Begun, Writer)>> {
-        let key = (user.clone(), id.to_owned());
+        let key = (owner.clone(), id.to_owned());
         let replay = {
             let mut answers = self.0.answers();
             if let Some(before) = answers.remove(&key) {
                 before.cancel.cancel();
             }
-            if !self.0.has_room(&mut answers, user) {
+            if !self.0.has_room(&mut answers, &owner.user) {
                 return Err(Box::new((begun, writer)));
             }
             let replay = Replay::new(writer.protocol(), begun.cancel.clone(), hello, self.0.bytes.clone());
@@ -157,18 +159,18 @@ impl Replays {
     /// The answer of a chat from its first word, where there is one that nobody has whole.
     pub(super) fn read(
         &self,
-        user: &UserId,
+        owner: &CallOwner,
         id: &str,
     ) -> Result<Option<(ChatProtocol, impl Stream<Item = Bytes> + Send + use<>)>, TooManyReaders> {
-        let Some(replay) = self.0.answers().get(&(user.clone(), id.to_owned())).cloned() else {
+        let Some(replay) = self.0.answers().get(&(owner.clone(), id.to_owned())).cloned() else {
             return Ok(None);
         };
         Ok(replay.read()?.map(|pieces| (replay.protocol, pieces)))
     }
 
     /// Ends an answer, and forgets it. False where there is none.
-    pub(super) fn stop(&self, user: &UserId, id: &str) -> bool {
-        let found = self.0.answers().remove(&(user.clone(), id.to_owned()));
+    pub(super) fn stop(&self, owner: &CallOwner, id: &str) -> bool {
+        let found = self.0.answers().remove(&(owner.clone(), id.to_owned()));
         found.is_some_and(|replay| {
             replay.cancel.cancel();
             !replay.was_told()

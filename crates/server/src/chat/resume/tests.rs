@@ -3,6 +3,7 @@ use std::pin::Pin;
 use futures_util::StreamExt as _;
 use tokio::{sync::mpsc, time::Instant};
 use toolyard_agent::event::{Finish, TurnEvent};
+use toolyard_core::Caller;
 
 use super::{super::respond::HEARTBEAT, *};
 
@@ -11,7 +12,7 @@ type Pieces = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
 struct World {
     replays: Replays,
     lifecycle: Lifecycle,
-    ada: UserId,
+    ada: CallOwner,
 }
 
 impl World {
@@ -23,7 +24,8 @@ impl World {
         let mut config = ChatConfig::default();
         change(&mut config);
         let (replays, lifecycle) = (Replays::new(&config), Lifecycle::default());
-        Self { replays, lifecycle, ada: "ada".parse().unwrap() }
+        let ada = CallOwner { user: "ada".parse().unwrap(), caller: Caller::User };
+        Self { replays, lifecycle, ada }
     }
 
     /// A turn, and its first reader where the answer is kept.

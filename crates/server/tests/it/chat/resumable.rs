@@ -2,10 +2,14 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use toolyard_testkit::model::Answer;
+use toolyard_server::auth::Role;
+use toolyard_testkit::{FakeApp, model::Answer};
 
 use super::{Reading, asks, chunks, lines_in, reason, script, with, with_model, words};
-use crate::{mcp::client::soon, platform::Person};
+use crate::{
+    mcp::client::soon,
+    platform::{Person, echo_tool},
+};
 
 fn resumable(id: &str) -> Value {
     with(asks("go"), json!({ "id": id, "resumable": true }))
@@ -209,4 +213,28 @@ async fn a_stop_does_not_wait_for_those_who_went() {
     drop(reading);
     soon(p.stop()).await;
     model.wait_left(1).await;
+}
+
+#[tokio::test]
+async fn an_app_of_the_user_neither_reads_nor_ends_what_the_user_asked() {
+    let (p, model) = with_model(|_| {}).await;
+    let ada = p.user("ada");
+    let app = FakeApp::start("com.example.nosy").await;
+    let body = json!({ "packageName": "com.example.nosy", "kind": "tools-only", "tools": [echo_tool()] });
+    let created = p.register(&app, body).await;
+    ada.put("/api/installs/com.example.nosy", &json!({})).await.expect(204);
+    ada.put("/api/installs/com.example.nosy/assistant", &json!({})).await.expect(204);
+    let key = format!("com.example.nosy:{}", created["apiKey"].as_str().unwrap());
+    let nosy = p.bearer(&key).header("x-user-id", "ada");
+    script(&model, [Answer::text("One ").hold().and_text("two")]);
+    let mut first = Reading::begin(&ada, resumable("c1")).await;
+    first.until("text-delta").await;
+    drop(first);
+    nosy.get("/api/chat/c1/stream").await.expect(204);
+    nosy.delete("/api/chat/c1/stream").await.expect(404);
+    let root = p.bearer(&p.token("root", Role::Operator)).header("x-user-id", "ada");
+    root.get("/api/chat/c1/stream").await.expect(204);
+    let second = again(&ada, "c1").await;
+    model.release(1);
+    assert_eq!(words(&soon(second.all()).await), "One two");
 }
