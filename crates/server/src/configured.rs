@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use toolyard_core::ports::{NewUpstream, StoreError, UpstreamRecord};
+use toolyard_core::ports::{NewUpstream, StoreError, UpstreamRecord, UpstreamWrite};
 use toolyard_protocol::{PackageName, upstream::package_of};
-use toolyard_sources::upstream::seal;
+use toolyard_sources::upstream::{is_elsewhere, seal};
 
 use crate::state::AppState;
 
@@ -38,6 +38,10 @@ async fn put(
     owner: String,
     upstream: UpstreamRecord,
 ) -> Result<bool, StoreError> {
-    let new = NewUpstream { package, owner, upstream, at: state.clock.now() };
+    let before = state.stores.apps.find(&package).await?;
+    let before = before.as_ref().and_then(|app| app.upstream());
+    let moved = before.is_some_and(|before| is_elsewhere(&before.details, &upstream.details));
+    let (at, write) = (state.clock.now(), UpstreamWrite::Configure);
+    let new = NewUpstream { package, owner, upstream, at, write, moved };
     state.stores.upstreams.put_upstream(new).await
 }

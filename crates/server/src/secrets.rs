@@ -7,7 +7,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use toolyard_core::ports::{
     AppChange, Apps, Ids, NewUpstream, Secrets, StoreError, Unsealed, UpstreamRecord, UpstreamTokens,
-    Upstreams,
+    UpstreamWrite, Upstreams,
 };
 
 /// The root key is missing, unreadable or malformed.
@@ -135,7 +135,8 @@ where
         match again(&upstream.sealed) {
             Ok(sealed) => {
                 let upstream = UpstreamRecord { sealed, ..upstream };
-                store.put_upstream(NewUpstream { package, owner, upstream, at: app.updated_at }).await?;
+                let (at, write) = (app.updated_at, UpstreamWrite::Change);
+                store.put_upstream(NewUpstream { package, owner, upstream, at, write, moved: false }).await?;
             }
             Err(Unsealed) => {
                 tracing::warn!(%package, "its secrets open with neither root key; set them anew");

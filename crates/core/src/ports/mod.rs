@@ -29,7 +29,9 @@ pub use source::{
     ToolSource,
 };
 pub use tokens::{IssuedToken, IssuedTokens, TokenAdded, TokenPlace, TokenRoom, TokenScope};
-pub use upstreams::{NewUpstream, Offer, Offers, StoredOffer, UpstreamRecord, UpstreamTokens, Upstreams};
+pub use upstreams::{
+    NewUpstream, Offer, Offers, StoredOffer, UpstreamRecord, UpstreamTokens, UpstreamWrite, Upstreams,
+};
 pub use usage::{
     Buckets, MAX_SERIES, Series, SeriesBy, Timeline, TimelineBuilder, Timing, UsageFilter, UsageLog,
 };

@@ -32,12 +32,27 @@ pub struct NewUpstream {
     pub upstream: UpstreamRecord,
     /// When.
     pub at: Timestamp,
+    /// What may be there already.
+    pub write: UpstreamWrite,
+    /// Whether it is somewhere else from now on: tokens of users for the old place are forgotten with it.
+    pub moved: bool,
+}
+
+/// What an upstream may replace. Decided within the write, so that of two who want a name one gets it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UpstreamWrite {
+    /// Nothing: the package is new.
+    Add,
+    /// The upstream of the same owner.
+    Change,
+    /// Whatever upstream is there: the configuration file decides.
+    Configure,
 }
 
 /// Upstreams. They are packages like apps: found, installed and removed through those ports.
 #[async_trait]
 pub trait Upstreams: Send + Sync {
-    /// Stores an upstream, new or changed. False where the package belongs to an app.
+    /// Stores an upstream, new or changed. False where what is there may not be replaced: see [`UpstreamWrite`].
     async fn put_upstream(&self, upstream: NewUpstream) -> Result<bool, StoreError>;
     /// All of them, by package, with their owners.
     async fn upstreams(&self) -> Result<Vec<(PackageName, String, UpstreamRecord)>, StoreError>;

@@ -1,10 +1,12 @@
 //! `/api/upstreams`: MCP servers in the world as sources of tools.
 
+use std::collections::HashSet;
+
 use axum::extract::State;
 use http::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use toolyard_core::ports::{AppRecord, Change, NewUpstream, UpstreamRecord};
+use toolyard_core::ports::{AppRecord, Change, NewUpstream, UpstreamRecord, UpstreamWrite};
 use toolyard_net::OutsideUrl;
 use toolyard_protocol::{
     PackageName, Problem,
@@ -14,7 +16,7 @@ use toolyard_protocol::{
     tool::MAX_DESCRIPTION_BYTES,
     upstream::{self, UpstreamDetails, UpstreamState, UpstreamStatus, UpstreamSummary},
 };
-use toolyard_sources::upstream::seal;
+use toolyard_sources::upstream::{HIDDEN, is_elsewhere, seal};
 
 use super::{Answer, nothing, ok};
 use crate::{
@@ -172,11 +174,8 @@ async fn create(
     let details = read(Value::Object(new.details))?;
     may_say(&state, &who, &details)?;
     checked(&state, &details)?;
-    if state.stores.apps.find(&package).await?.is_some() {
-        let text = format!("there is an upstream {} already", new.id);
-        return Err(Failure::new(ApiErrorCode::Conflict, text));
-    }
-    let record = put(&state, &package, who.name(), details, None).await?;
+    let taken = || Failure::new(ApiErrorCode::Conflict, format!("there is an upstream {} already", new.id));
+    let record = put(&state, &package, who.name(), details, None).await?.ok_or_else(taken)?;
     Ok(json(StatusCode::CREATED, &summary(&state, package, who.name(), record).await?))
 }
 
@@ -207,6 +206,7 @@ async fn change(
         Ok(Value::Object(members)) => members,
         _ => Map::new(),
     };
+    let given: HashSet<String> = patch.keys().cloned().collect();
     for (name, value) in patch {
         match value {
             Value::Null => drop(all.remove(&name)),
@@ -216,7 +216,10 @@ async fn change(
     let details = read(Value::Object(all))?;
     may_say(&state, &who, &details)?;
     checked(&state, &details)?;
-    let record = put(&state, &app.package, app.owner.clone(), details, Some(&record)).await?;
+    secrets_stay(&record.details, &details, &given)?;
+    let gone = || Failure::not_found(format_args!("upstream {id}"));
+    let put = put(&state, &app.package, app.owner.clone(), details, Some(&record)).await?;
+    let record = put.ok_or_else(gone)?;
     ok(&summary(&state, app.package, app.owner, record).await?)
 }
 
@@ -290,14 +293,47 @@ fn checked(state: &AppState, details: &UpstreamDetails) -> Result<(), Failure> {
     }
 }
 
-/// Seals what is secret, stores it, and tells everybody.
+/// Secrets were given for one place: where an upstream moves to another, they are given again or removed.
+fn secrets_stay(
+    before: &UpstreamDetails,
+    after: &UpstreamDetails,
+    given: &HashSet<String>,
+) -> Result<(), Failure> {
+    let moves = is_elsewhere(before, after);
+    let secret_moves = moves || before.issuer != after.issuer;
+    let hides = |value: &String| value == HIDDEN;
+    let carried = [
+        ("headers", moves && !after.headers.is_empty(), after.headers.values().any(hides)),
+        (
+            "clientSecret",
+            secret_moves && after.client_secret.is_some(),
+            after.client_secret.iter().any(hides),
+        ),
+    ];
+    let problems =
+        carried.into_iter().filter(|(name, sent, hides)| *sent && (*hides || !given.contains(*name)));
+    let problems: Vec<_> = problems
+        .map(|(name, _, _)| {
+            let text = "the upstream moves to another address; give this again with its values for that address, \
+                        or set it to null";
+            Problem::new(name, text)
+        })
+        .collect();
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::problems("secrets of the old address are not sent to the new one", problems))
+    }
+}
+
+/// Seals what is secret, stores it, and tells everybody. None where the name is another's, or the upstream is gone.
 async fn put(
     state: &AppState,
     package: &PackageName,
     owner: String,
     details: UpstreamDetails,
     before: Option<&UpstreamRecord>,
-) -> Result<UpstreamRecord, Failure> {
+) -> Result<Option<UpstreamRecord>, Failure> {
     let (for_all, was_for_all) = (details.for_all, before.is_some_and(|before| before.details.for_all));
     let details = state
         .upstreams
@@ -305,15 +341,21 @@ async fn put(
         .map_err(|error| Failure::invalid(error.to_string()))?;
     let (details, sealed) = seal(details, &*state.secrets);
     let record = UpstreamRecord { details, sealed, managed: false, disabled: false };
-    let new =
-        NewUpstream { package: package.clone(), owner, upstream: record.clone(), at: state.clock.now() };
+    let new = NewUpstream {
+        package: package.clone(),
+        owner,
+        upstream: record.clone(),
+        at: state.clock.now(),
+        write: if before.is_some() { UpstreamWrite::Change } else { UpstreamWrite::Add },
+        moved: before.is_some_and(|before| is_elsewhere(&before.details, &record.details)),
+    };
     if !state.stores.upstreams.put_upstream(new).await? {
-        return Err(Failure::new(ApiErrorCode::Conflict, format!("{package} belongs to an app")));
+        return Ok(None);
     }
     state.signals.publish(Change::App(package.clone()));
     if for_all || was_for_all {
         state.signals.publish(Change::Everybody);
     }
     state.upstreams.changed(package);
-    Ok(record)
+    Ok(Some(record))
 }

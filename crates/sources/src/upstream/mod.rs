@@ -66,7 +66,7 @@ use self::{
 };
 pub use self::{
     authorize::{AuthorizeError, Authorized, OAuthSetup},
-    spec::{BadSpec, Environment, HIDDEN, seal},
+    spec::{BadSpec, Environment, HIDDEN, is_elsewhere, seal},
 };
 use crate::links;
 

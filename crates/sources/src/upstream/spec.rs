@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use toolyard_core::ports::{Secrets, UpstreamRecord};
 use toolyard_mcp_client::{HttpTarget, StaticHeaders, StdioCommand, Transport};
-use toolyard_net::{Guard, HttpClient, OutsideUrl};
+use toolyard_net::{Guard, HttpClient, OutsideUrl, origin_of};
 use toolyard_protocol::upstream::{Reach, UpstreamDetails};
 
 /// What stands in place of a value that is sealed.
@@ -83,6 +83,12 @@ fn hides(details: &UpstreamDetails) -> bool {
 fn opened_values(record: &UpstreamRecord, secrets: &dyn Secrets) -> Result<SecretValues, BadSpec> {
     let values = secrets.open(&record.sealed).map_err(|error| BadSpec(error.to_string()))?;
     serde_json::from_str(&values).map_err(|error| BadSpec(error.to_string()))
+}
+
+/// Whether an upstream is behind another address than before, so that what was given for the old one is not for it.
+pub fn is_elsewhere(before: &UpstreamDetails, after: &UpstreamDetails) -> bool {
+    let place = |details: &UpstreamDetails| details.url.as_deref().map(origin_of);
+    place(before) != place(after)
 }
 
 /// Why an upstream cannot be reached as it is described.
@@ -232,6 +238,19 @@ mod tests {
         details.headers.insert("a".to_owned(), "new".to_owned());
         let lost = UpstreamRecord { sealed: vec![0xff], ..before };
         assert_eq!(kept(details, Some(&lost), &Open).unwrap().headers["a"], "new", "a lost seal is no trap");
+    }
+
+    #[test]
+    fn another_place_is_another_scheme_host_or_port() {
+        let at = |url: &str| UpstreamDetails { url: Some(url.to_owned()), ..UpstreamDetails::default() };
+        let before = at("https://u.example/mcp");
+        for same in ["https://u.example/v2", "https://U.example:443/mcp?x=1"] {
+            assert!(!is_elsewhere(&before, &at(same)), "{same}");
+        }
+        for other in ["http://u.example/mcp", "https://u.example:8443/mcp", "https://evil.example/mcp"] {
+            assert!(is_elsewhere(&before, &at(other)), "{other}");
+        }
+        assert!(is_elsewhere(&before, &UpstreamDetails::default()));
     }
 
     #[test]

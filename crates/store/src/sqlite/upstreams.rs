@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use sqlx::FromRow;
 use toolyard_core::ports::{
-    NewUpstream, Offers, StoreError, StoredOffer, UpstreamRecord, UpstreamTokens, Upstreams,
+    NewUpstream, Offers, StoreError, StoredOffer, UpstreamRecord, UpstreamTokens, UpstreamWrite, Upstreams,
 };
 use toolyard_protocol::{PackageName, UserId, app::AppDetails};
 
@@ -56,21 +56,21 @@ impl Upstreams for SqliteStore {
             call_timeout_ms: details.call_timeout_ms,
             ..AppDetails::default()
         };
-        // An upstream has no key and no signing secret: empty ones fit nothing.
-        let stored = sqlx::query(
-            "INSERT INTO apps (package, details, owner, key_hash, signing, source, created_at, updated_at)
-             VALUES (?1, ?2, ?3, x'', x'', 'upstream', ?4, ?4)
-             ON CONFLICT (package) DO UPDATE SET details = ?2, owner = ?3, updated_at = ?4 WHERE source = 'upstream'",
-        )
-        .bind(new.package.as_str())
-        .bind(text("app", &as_app)?)
-        .bind(&new.owner)
-        .bind(new.at.as_millisecond())
-        .execute(&mut *tx)
-        .await
-        .map_err(failed)?;
+        let stored = sqlx::query(write_sql(new.write))
+            .bind(new.package.as_str())
+            .bind(text("app", &as_app)?)
+            .bind(&new.owner)
+            .bind(new.at.as_millisecond())
+            .execute(&mut *tx)
+            .await
+            .map_err(failed)?;
         if stored.rows_affected() == 0 {
             return Ok(false);
+        }
+        if new.moved {
+            let gone =
+                sqlx::query("DELETE FROM upstream_tokens WHERE package = ?").bind(new.package.as_str());
+            gone.execute(&mut *tx).await.map_err(failed)?;
         }
         sqlx::query(
             "INSERT INTO upstreams (package, details, sealed, for_all, managed, disabled) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -111,6 +111,24 @@ impl Upstreams for SqliteStore {
         );
         let rows = query.bind(MAX_UPSTREAMS).fetch_all(&self.read).await.map_err(failed)?;
         rows.iter().map(|package| parsed("package name", package)).collect()
+    }
+}
+
+/// An upstream has no key and no signing secret: empty ones fit nothing.
+fn write_sql(write: UpstreamWrite) -> &'static str {
+    match write {
+        UpstreamWrite::Add => {
+            "INSERT INTO apps (package, details, owner, key_hash, signing, source, created_at, updated_at)
+             VALUES (?1, ?2, ?3, x'', x'', 'upstream', ?4, ?4) ON CONFLICT (package) DO NOTHING"
+        }
+        UpstreamWrite::Change => {
+            "UPDATE apps SET details = ?2, updated_at = ?4 WHERE package = ?1 AND owner = ?3 AND source = 'upstream'"
+        }
+        UpstreamWrite::Configure => {
+            "INSERT INTO apps (package, details, owner, key_hash, signing, source, created_at, updated_at)
+             VALUES (?1, ?2, ?3, x'', x'', 'upstream', ?4, ?4)
+             ON CONFLICT (package) DO UPDATE SET details = ?2, owner = ?3, updated_at = ?4 WHERE source = 'upstream'"
+        }
     }
 }
 

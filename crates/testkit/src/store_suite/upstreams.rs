@@ -1,6 +1,6 @@
 //! MCP servers in the world.
 
-use toolyard_core::ports::{NewUpstream, Offer, StoredOffer, UpstreamRecord};
+use toolyard_core::ports::{NewUpstream, Offer, StoredOffer, UpstreamRecord, UpstreamWrite};
 use toolyard_protocol::{UserId, upstream::UpstreamDetails};
 
 use super::{Store, at, package, record};
@@ -17,6 +17,8 @@ fn upstream(name: &str, for_all: bool) -> NewUpstream {
         owner: "op".to_owned(),
         upstream: UpstreamRecord { details, sealed: vec![1], managed: false, disabled: false },
         at: at(0),
+        write: UpstreamWrite::Add,
+        moved: false,
     }
 }
 
@@ -26,7 +28,14 @@ pub async fn upstreams_are_packages_and_keep_their_last_offer(store: &impl Store
     store.create(record("com.a", "ada", None)).await.unwrap();
     assert!(store.put_upstream(upstream("mcp.one", false)).await.unwrap());
     assert!(store.put_upstream(upstream("mcp.two", true)).await.unwrap());
-    assert!(!store.put_upstream(upstream("com.a", true)).await.unwrap(), "an app stays an app");
+    for write in [UpstreamWrite::Add, UpstreamWrite::Change, UpstreamWrite::Configure] {
+        let over = NewUpstream { write, ..upstream("com.a", true) };
+        assert!(!store.put_upstream(over).await.unwrap(), "an app stays an app");
+    }
+    let others = |write| NewUpstream { owner: "eve".to_owned(), write, ..upstream("mcp.one", true) };
+    assert!(!store.put_upstream(others(UpstreamWrite::Add)).await.unwrap(), "the name is taken");
+    assert!(!store.put_upstream(others(UpstreamWrite::Change)).await.unwrap(), "and somebody else's");
+    assert_eq!(store.find(&one).await.unwrap().unwrap().owner, "op");
 
     let found = store.find(&one).await.unwrap().unwrap();
     assert_eq!((found.details.name.as_str(), found.keys()), ("U", None));
@@ -35,7 +44,7 @@ pub async fn upstreams_are_packages_and_keep_their_last_offer(store: &impl Store
     assert_eq!(store.upstreams().await.unwrap().len(), 2);
     assert_eq!(store.for_all().await.unwrap(), [package("mcp.two")]);
     let mut gone = upstream("mcp.two", true);
-    gone.upstream.disabled = true;
+    (gone.upstream.disabled, gone.write) = (true, UpstreamWrite::Change);
     assert!(store.put_upstream(gone).await.unwrap());
     assert!(store.for_all().await.unwrap().is_empty());
 
@@ -57,6 +66,12 @@ pub async fn upstreams_are_packages_and_keep_their_last_offer(store: &impl Store
     assert!(!store.set_token(&package("mcp.none"), &ada, Some(vec![7])).await.unwrap());
     assert_eq!(store.token(&one, &ada).await.unwrap(), Some(vec![7]));
     assert_eq!(store.all_tokens().await.unwrap(), [(one.clone(), ada.clone(), vec![7])]);
+    let moves = |moved| NewUpstream { write: UpstreamWrite::Change, moved, ..upstream("mcp.one", false) };
+    assert!(store.put_upstream(moves(false)).await.unwrap());
+    assert_eq!(store.token(&one, &ada).await.unwrap(), Some(vec![7]));
+    assert!(store.put_upstream(moves(true)).await.unwrap());
+    assert_eq!(store.token(&one, &ada).await.unwrap(), None, "a token is not for another place");
+    assert!(store.set_token(&one, &ada, Some(vec![7])).await.unwrap());
     assert!(store.install(&ada, &one, at(4)).await.unwrap());
     assert!(store.uninstall(&ada, &one).await.unwrap());
     assert_eq!(store.token(&one, &ada).await.unwrap(), None, "goes with the install");

@@ -130,7 +130,11 @@ async fn a_secret_that_was_registered_by_hand_goes_to_its_own_server_only() {
     assert!(!refused.text.contains("the-secret"), "{}", refused.text);
     assert!(guarded.authorization.seen("/authorize").is_empty());
 
+    // A secret is given for one server; for another it is given again.
     let issuer = json!({ "issuer": guarded.authorization.url() });
+    let refused = p.nobody().patch("/api/upstreams/up", &issuer).await.expect(400);
+    assert!(refused.text.contains("clientSecret"), "{}", refused.text);
+    let issuer = json!({ "issuer": guarded.authorization.url(), "clientSecret": "the-secret" });
     p.nobody().patch("/api/upstreams/up", &issuer).await.expect(200);
     authorize(&p, "ada", "up").await.expect(200);
     assert!(calls(&p, "ada").await);

@@ -58,6 +58,27 @@ async fn developers_see_and_change_their_own_and_operators_all() {
 }
 
 #[tokio::test]
+async fn of_two_who_want_a_name_at_once_one_gets_it() {
+    let people = People::meet(|_| {}).await;
+    let upstream = plain(Era::Both).await;
+    for round in 0..5 {
+        let body = json!({ "id": format!("up{round}"), "url": upstream.url() });
+        let add = async |name: &'static str| {
+            let answer = people.is(name, Role::Developer).post("/api/upstreams", &body).await;
+            (name, answer.status.as_u16())
+        };
+        let added = tokio::join!(add("dora"), add("dan"), add("eve"));
+        let added = [added.0, added.1, added.2];
+        let winners: Vec<_> = added.iter().filter(|(_, status)| *status == 201).collect();
+        assert_eq!(winners.len(), 1, "{added:?}");
+        assert!(added.iter().all(|(_, status)| [201, 409].contains(status)), "{added:?}");
+        let path = format!("/api/upstreams/up{round}");
+        let found = people.is("olga", Role::Operator).get(&path).await.expect(200).json();
+        assert_eq!(found["owner"], winners[0].0);
+    }
+}
+
+#[tokio::test]
 async fn programs_the_environment_and_everybody_are_the_operators() {
     let people = People::meet(|config| config.upstream_settings.allow_commands = Some(true)).await;
     let (dora, olga) = (people.is("dora", Role::Developer), people.is("olga", Role::Operator));

@@ -145,3 +145,38 @@ async fn a_variable_that_is_not_there_is_named_to_the_operator_alone() {
     assert!(status["problem"].as_str().unwrap().contains("NOT_THERE"), "{status}");
     assert!(upstream.methods().is_empty());
 }
+
+#[tokio::test]
+async fn secrets_are_not_sent_to_another_address() {
+    let p = Platform::start().await;
+    let (upstream, evil) = (guarded().await, plain(Era::Modern).await);
+    let headers = json!({ "x-api-key": SECRET, "x-open": "${UPSTREAM_KEY}" });
+    add_with(&p, "up", json!({ "url": upstream.url(), "headers": headers })).await;
+    for patch in [
+        json!({ "url": evil.url() }),
+        json!({ "url": evil.url(), "headers": { "x-api-key": "(sealed)" } }),
+        json!({ "url": evil.url(), "name": "x" }),
+    ] {
+        let refused = p.nobody().patch("/api/upstreams/up", &patch).await.expect(400);
+        assert!(
+            refused.text.contains("headers") && refused.text.contains("another address"),
+            "{}",
+            refused.text
+        );
+    }
+    assert!(evil.methods().is_empty());
+    assert_eq!(refresh(&p, "up").await["state"], "up", "nothing is lost");
+    // The same server under another path is the same server.
+    let path = format!("{}?v=2", upstream.url());
+    p.nobody().patch("/api/upstreams/up", &json!({ "url": path })).await.expect(200);
+    assert_eq!(refresh(&p, "up").await["state"], "up");
+    for headers in [json!(null), json!({ "x-api-key": "for the new one" })] {
+        let patch = json!({ "url": evil.url(), "headers": headers });
+        p.nobody().patch("/api/upstreams/up", &patch).await.expect(200);
+        assert_eq!(refresh(&p, "up").await["state"], "up");
+    }
+    let keys: Vec<_> =
+        evil.seen("tools/list").iter().map(|one| one.header("x-api-key").map(str::to_owned)).collect();
+    assert!(!keys.contains(&Some(SECRET.to_owned())), "{keys:?}");
+    assert_eq!(keys.last().unwrap().as_deref(), Some("for the new one"));
+}
