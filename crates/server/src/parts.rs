@@ -126,7 +126,7 @@ pub(crate) fn rates(config: &RateConfig) -> Result<Rates, StartError> {
     })
 }
 
-pub(crate) fn upstream_settings(config: &UpstreamConfig) -> UpstreamSettings {
+pub(crate) fn upstream_settings(config: &UpstreamConfig, calls: &CallsConfig) -> UpstreamSettings {
     UpstreamSettings {
         connect: Duration::from_millis(config.connect_timeout_ms),
         list: Duration::from_millis(config.list_timeout_ms),
@@ -135,6 +135,7 @@ pub(crate) fn upstream_settings(config: &UpstreamConfig) -> UpstreamSettings {
         held: Duration::from_secs(config.held_s),
         max_held: config.max_held,
         max_connections: config.max_connections,
+        result_bytes: calls.result_bytes,
     }
 }
 

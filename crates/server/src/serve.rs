@@ -251,7 +251,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         oauth: parts::oauth_setup(&config),
         tasks: lifecycle.tasks.clone(),
         stopping: lifecycle.stopping.clone(),
-        settings: parts::upstream_settings(&config.upstream_settings),
+        settings: parts::upstream_settings(&config.upstream_settings, &config.calls),
     });
     let mut sources: Vec<(SourceKind, Arc<dyn ToolSource>)> =
         vec![(SourceKind::App, Arc::new(source)), (SourceKind::Upstream, upstreams.clone())];

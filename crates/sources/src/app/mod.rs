@@ -33,9 +33,6 @@ use toolyard_protocol::{
 use self::{reply::Answer, target::Target};
 use crate::links;
 
-/// Largest answer of an app, in bytes; also of all lines of an answer in lines.
-pub const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
-
 /// What the app source needs.
 pub struct AppSourceParts {
     /// The way out.
@@ -117,12 +114,13 @@ impl ToolSource for AppSource {
         let request = self.request(cx, tool, arguments, ready.activation)?;
         let answered = self.parts.http.send(request).await.map_err(|error| not_answered(tool, error))?;
         let answer = Answer { tool, status: answered.status };
+        let limit = self.parts.limits.result_bytes;
         let is_connected = || self.parts.waker.is_connected(&cx.user, tool.app.package());
         let result = if comes_in_lines(&answered) {
-            let body = last_line(cx, answered).await.map_err(|error| not_answered(tool, error))?;
+            let body = last_line(cx, answered, limit).await.map_err(|error| not_answered(tool, error))?;
             answer.read(&body, is_connected)
         } else {
-            let body = answered.bytes(MAX_RESPONSE_BYTES).await.map_err(|error| not_answered(tool, error))?;
+            let body = answered.bytes(limit).await.map_err(|error| not_answered(tool, error))?;
             answer.read(&body, is_connected)
         };
         result.map(|result| Reply::Done(readable(&tool.app, result)))
@@ -156,8 +154,8 @@ fn comes_in_lines(response: &Response) -> bool {
 }
 
 /// Passes progress on until the result line; without one the answer was cut.
-async fn last_line(cx: &CallContext, response: Response) -> Result<Bytes, NetError> {
-    let mut lines = response.lines(MAX_RESPONSE_BYTES, MAX_RESPONSE_BYTES);
+async fn last_line(cx: &CallContext, response: Response, limit: usize) -> Result<Bytes, NetError> {
+    let mut lines = response.lines(limit, limit);
     while let Some(line) = lines.next().await? {
         match serde_json::from_slice(&line) {
             Ok(ReplyLine::Progress(progress)) => cx.notices.progress(progress),

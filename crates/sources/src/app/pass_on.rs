@@ -21,7 +21,7 @@ use toolyard_protocol::{
     session::iso_millis,
 };
 
-use super::{AppSource, MAX_RESPONSE_BYTES, reply, request};
+use super::{AppSource, reply, request};
 
 /// What an app can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,10 @@ impl AppSource {
         let request = self.asking(cx, &asked, passed)?;
         let answered = self.parts.http.send(request).await.map_err(|error| asked.not_answered(error))?;
         let status = answered.status;
-        let body = answered.bytes(MAX_RESPONSE_BYTES).await.map_err(|error| asked.not_answered(error))?;
+        let body = answered
+            .bytes(self.parts.limits.result_bytes)
+            .await
+            .map_err(|error| asked.not_answered(error))?;
         asked.read(status, &body)
     }
 

@@ -24,7 +24,7 @@ use toolyard_protocol::{
 };
 
 use super::{
-    UpstreamSource,
+    UpstreamSettings, UpstreamSource,
     spec::{self, BadSpec},
 };
 
@@ -114,6 +114,13 @@ impl Connections {
     }
 }
 
+/// The bounds of a connection. Lists may be larger than results; a result is looked at when it is there.
+fn limits(settings: &UpstreamSettings) -> Limits {
+    let usual = Limits::default();
+    let message_bytes = usual.message_bytes.max(settings.result_bytes.saturating_mul(2));
+    Limits { connect: settings.connect, request: settings.list, message_bytes, ..usual }
+}
+
 impl UpstreamSource {
     /// The connection on which a user's request goes out.
     pub(super) async fn connection(
@@ -177,7 +184,7 @@ impl UpstreamSource {
             capabilities,
             era,
             watch,
-            limits: Limits { connect: settings.connect, request: settings.list, ..Limits::default() },
+            limits: limits(settings),
             ..Options::new(self.parts.tasks.clone(), self.over.clone())
         };
         let client = Client::connect(transport, options).await?;

@@ -87,6 +87,8 @@ pub struct UpstreamSettings {
     pub max_held: usize,
     /// Connections at once.
     pub max_connections: usize,
+    /// Largest result of a tool, a prompt or a resource, in bytes.
+    pub result_bytes: usize,
 }
 
 impl Default for UpstreamSettings {
@@ -99,6 +101,7 @@ impl Default for UpstreamSettings {
             held: Duration::from_secs(300),
             max_held: 1_000,
             max_connections: 10_000,
+            result_bytes: 1024 * 1024,
         }
     }
 }
@@ -215,6 +218,20 @@ impl UpstreamSource {
         with(&mut self.health.entry(package.clone()).or_default());
     }
 
+    /// Refuses an answer that is larger than any source may give.
+    fn fits(&self, app: &AppHead, answer: &RawValue) -> Result<(), ToolError> {
+        let (size, limit) = (answer.get().len(), self.parts.settings.result_bytes);
+        if size <= limit {
+            return Ok(());
+        }
+        let text = format!(
+            "{} did what it was asked, but its answer has {size} bytes and at most {limit} are taken; ask for less. \
+             The operator can raise calls.result_bytes.",
+            app.package()
+        );
+        Err(ToolError::new(ErrorCode::InvalidResponse, text))
+    }
+
     /// Writes down why there is no connection.
     fn no_connection(&self, package: &PackageName, record: &UpstreamRecord, error: &NoConnection) {
         self.health_mut(package, |health| match error {
@@ -281,6 +298,7 @@ impl ToolSource for UpstreamSource {
         match self.ask(cx, &tool.app, wanted).await? {
             Got::Awaited(awaited) => Ok(Reply::AwaitingInput(awaited)),
             Got::Done(raw) => {
+                self.fits(&tool.app, &raw)?;
                 let raw = links::mapped(tool.app.package(), links::anonymous(raw));
                 let result = McpResult::from_raw(raw).ok_or_else(|| {
                     let text =
@@ -314,7 +332,10 @@ impl ToolSource for UpstreamSource {
         };
         match self.ask(cx, app, wanted).await? {
             Got::Awaited(awaited) => Ok(PassedReply::AwaitingInput(awaited)),
-            Got::Done(raw) => Ok(PassedReply::Done(links::mapped(app.package(), links::anonymous(raw)))),
+            Got::Done(raw) => {
+                self.fits(app, &raw)?;
+                Ok(PassedReply::Done(links::mapped(app.package(), links::anonymous(raw))))
+            }
         }
     }
 }

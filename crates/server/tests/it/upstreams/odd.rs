@@ -153,7 +153,7 @@ async fn a_thousand_tools_in_pages_on_both_sides_and_not_one_more() {
 
 #[tokio::test]
 async fn results_that_are_none_and_results_that_are_large() {
-    let p = Platform::start().await;
+    let p = Platform::with(|config| config.calls.result_bytes = 6 * 1024 * 1024).await;
     let upstream = plain(Era::Both).await;
     add(&p, "up", &upstream.url()).await;
     let ada = live(&p, "ada").await;

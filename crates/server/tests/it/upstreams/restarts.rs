@@ -91,3 +91,20 @@ async fn one_whose_calls_are_never_answered_is_left_alone_for_a_while() {
     assert_eq!(refresh(&p, "up").await["state"], "up");
     echo(&ada).await.expect(200);
 }
+
+#[tokio::test]
+async fn an_answer_has_the_same_bound_as_that_of_an_app() {
+    let p = Platform::with(|config| config.calls.result_bytes = 10_000).await;
+    let upstream = plain(Era::Modern).await;
+    add(&p, "up", &upstream.url()).await;
+    let ada = live(&p, "ada").await;
+    let echo = async |bytes: usize| ada.call("mcp.up:echo", json!({ "text": "x".repeat(bytes) })).await;
+    echo(9_000).await.expect(200);
+    let refused = echo(10_001).await.expect(502);
+    assert_eq!(refused.code(), "INVALID_RESPONSE");
+    assert!(
+        refused.text.contains("at most 10000") && refused.text.contains("ask for less"),
+        "{}",
+        refused.text
+    );
+}
