@@ -14,6 +14,7 @@ mod app;
 mod filter;
 mod item;
 mod pages;
+mod template;
 mod tool;
 mod view;
 

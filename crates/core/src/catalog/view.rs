@@ -18,6 +18,7 @@ use super::{
     filter,
     item::{Item, ListKind},
     pages::{self, BadCursor, Listed, Pages},
+    template::{self, MatchBudget},
     tool::{Gauge, Tool},
 };
 use crate::error::ToolError;
@@ -276,7 +277,7 @@ impl CatalogView {
     }
 
     /// Whose resource a URI means, and how its source calls it. The mapped form names the package; the source's own form
-    /// is taken where one package alone lists it.
+    /// is taken where one package alone lists it, or lists a template that makes it.
     pub fn resource(&self, wanted: &str) -> Option<(&Arc<AppEntry>, String)> {
         if let Some((package, remote)) = uri::unmapped(wanted)
             && let Some(app) = self.packages().find(|app| *app.head.package() == package)
@@ -285,13 +286,22 @@ impl CatalogView {
             let taken = app.head.record.upstream().is_none_or(|up| filter::readable(&up.details, &remote));
             return taken.then_some((app, remote));
         }
-        let mut owners = self.items(ListKind::Resources).chain(self.items(ListKind::Templates));
-        let owner = owners.by_ref().find(|item| &*item.remote == wanted)?.app.package();
-        if owners.any(|item| &*item.remote == wanted && item.app.package() != owner) {
-            return None;
-        }
+        let listed = self.items(ListKind::Resources).chain(self.items(ListKind::Templates));
+        let owner = match only(listed.filter(|item| &*item.remote == wanted).map(|item| item.app.package())) {
+            Owner::One(owner) => owner,
+            Owner::Many => return None,
+            Owner::None => {
+                let mut budget = MatchBudget::default();
+                let made = |item: &&Arc<Item>| template::matches(&item.remote, wanted, &mut budget);
+                match only(self.items(ListKind::Templates).filter(made).map(|item| item.app.package())) {
+                    Owner::One(owner) => owner,
+                    Owner::None | Owner::Many => return None,
+                }
+            }
+        };
         let app = self.packages().find(|app| app.head.package() == owner)?;
-        Some((app, wanted.to_owned()))
+        let taken = app.head.record.upstream().is_none_or(|up| filter::readable(&up.details, wanted));
+        taken.then(|| (app, wanted.to_owned()))
     }
 
     /// The packages that are seen, the earliest install first. One whose tools are all hidden is not.
@@ -325,6 +335,18 @@ impl CatalogView {
             Scope::Package(package) => name == package,
         }
     }
+}
+
+/// Who has something.
+enum Owner<'a> {
+    None,
+    One(&'a PackageName),
+    Many,
+}
+
+fn only<'a>(mut owners: impl Iterator<Item = &'a PackageName>) -> Owner<'a> {
+    let Some(first) = owners.next() else { return Owner::None };
+    if owners.any(|other| other != first) { Owner::Many } else { Owner::One(first) }
 }
 
 fn tools_json<'a>(tools: impl Iterator<Item = &'a Arc<Tool>>) -> Vec<u8> {

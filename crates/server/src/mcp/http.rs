@@ -49,14 +49,33 @@ async fn message(state: AppState, request: Request) -> Response {
             Box::pin(request_of(&state, who, &headers, id, &method, params)).await
         }
         Ok(Incoming::Notification { method, params }) => notified(&state, who, &headers, &method, params),
-        Ok(Incoming::Response { id, outcome }) => {
-            if let Some(id) = id {
-                state.mcp.questions.answered(&who.owner(), id, outcome);
-            }
-            StatusCode::ACCEPTED.into_response()
-        }
+        Ok(Incoming::Response { id, outcome }) => response_of(&state, who, &headers, id, outcome),
         Err(refused) => refusal(StatusCode::BAD_REQUEST, refused.id.as_deref(), &refused.error),
     }
+}
+
+/// A client's answer to a question of ours. Only sessions are asked that way.
+fn response_of(
+    state: &AppState,
+    who: ActingFor,
+    headers: &HeaderMap,
+    id: Option<&RawValue>,
+    outcome: Result<&RawValue, RpcError>,
+) -> Response {
+    if modern::looks_modern(&Params::default(), Some(headers)) {
+        let text = "clients send no responses in this revision; repeat the request with `inputResponses`";
+        return refusal(StatusCode::BAD_REQUEST, None, &RpcError::new(RpcError::INVALID_REQUEST, text));
+    }
+    let owner = who.owner();
+    if headers.contains_key(header::SESSION)
+        && let Err(refused) = legacy::client(state, who, headers, None)
+    {
+        return *refused;
+    }
+    if let Some(id) = id {
+        state.mcp.questions.answered(&owner, id, outcome);
+    }
+    StatusCode::ACCEPTED.into_response()
 }
 
 /// GET: the stream of a session. Without a handshake there is none.

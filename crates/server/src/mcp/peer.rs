@@ -71,6 +71,10 @@ impl Peer {
                 }
             }
             Ok(Incoming::Notification { method, params }) => self.notified(&method, params),
+            // Only after a handshake is anybody asked in a way that is answered like this.
+            Ok(Incoming::Response { .. }) if self.handshake.is_none() => {
+                tracing::debug!("a response of a client without a handshake was dropped");
+            }
             Ok(Incoming::Response { id, outcome }) => {
                 if let Some(id) = id {
                     self.state.mcp.questions.answered(&self.who.owner(), id, outcome);

@@ -111,6 +111,20 @@ async fn answers_of_clients_are_taken_whether_anybody_waits_for_them_or_not() {
 }
 
 #[tokio::test]
+async fn a_client_without_a_handshake_sends_no_responses() {
+    let p = Platform::start().await;
+    let body = json!({ "jsonrpc": "2.0", "id": "x", "result": {} });
+    let modern = p.user("ada").header("mcp-protocol-version", MODERN);
+    let refused = modern.post("/mcp", &body).await;
+    assert_eq!(refused.refusal(), (400, -32600), "{}", refused.text);
+    assert!(
+        refused.json().get("id").is_none() && refused.text.contains("inputResponses"),
+        "{}",
+        refused.text
+    );
+}
+
+#[tokio::test]
 async fn a_body_is_json_and_not_too_large() {
     let p = Platform::with(|config| config.server.body_bytes = 2_000).await;
     let send = async |kind: &str, body: &str| {

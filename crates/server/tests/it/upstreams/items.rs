@@ -1,7 +1,7 @@
 //! Prompts, resources and completion, asked of the upstream that has them.
 
 use serde_json::{Value, json};
-use toolyard_testkit::upstream::{Behave, Era, On};
+use toolyard_testkit::upstream::{Behave, Era, List, On};
 
 use super::world::{add, full, plain};
 use crate::{mcp::client::LEGACY, platform::Platform};
@@ -122,5 +122,33 @@ async fn arguments_are_completed_by_whoever_has_them() {
         assert!(silent.seen("completion/complete").is_empty());
         let wrong = complete(json!({ "type": "ref/prompt", "name": "mcp.up:none" })).await;
         assert_eq!(wrong.refusal(), (200, -32602));
+    }
+}
+
+#[tokio::test]
+async fn a_uri_that_a_client_made_from_the_upstreams_own_template_is_read() {
+    for era in ERAS {
+        let p = Platform::start().await;
+        let (upstream, other) = (full(era).await, plain(era).await);
+        add(&p, "up", &upstream.url()).await;
+        let session = p.user("ada").handshake(LEGACY).await;
+        let params = json!({ "uri": "test://template/42/data" });
+        for read in [
+            p.user("ada").modern("resources/read", params.clone()).await.result(),
+            session.ask("resources/read", params.clone()).await.result(),
+        ] {
+            assert_eq!(read["contents"][0]["uri"], "test://template/42/data", "{era:?}: {read}");
+        }
+        assert_eq!(upstream.seen("resources/read")[0].params["uri"], "test://template/42/data");
+        for unknown in ["test://template/42/data/more", "test://template//data", "other://template/42/data"] {
+            let refused = p.user("ada").modern("resources/read", json!({ "uri": unknown })).await;
+            assert_eq!(refused.refusal(), (200, -32602), "{unknown}");
+        }
+        // Two who could have made it: nobody is asked on a guess.
+        other.offer(List::Templates, vec![json!({ "name": "t", "uriTemplate": "test://{+anything}" })]);
+        add(&p, "other", &other.url()).await;
+        let refused = p.user("ada").modern("resources/read", params).await;
+        assert_eq!(refused.refusal(), (200, -32602), "{}", refused.text);
+        assert!(other.seen("resources/read").is_empty());
     }
 }

@@ -1,0 +1,169 @@
+//! Whether a URI is one that a URI template (RFC 6570) can have made. Somewhat generous: it decides whom to ask, and
+//! whoever is asked knows its own resources.
+
+/// Longest URI that is compared, in bytes.
+const MAX_URI_BYTES: usize = 2_048;
+/// Most parts of a template.
+const MAX_PARTS: usize = 64;
+
+/// How much comparing one request may cost, over all templates: templates are other people's text.
+#[derive(Debug)]
+pub(super) struct MatchBudget(usize);
+
+impl Default for MatchBudget {
+    fn default() -> Self {
+        Self(1_000_000)
+    }
+}
+
+impl MatchBudget {
+    fn spend(&mut self, steps: usize) -> bool {
+        let left = self.0.checked_sub(steps);
+        self.0 = left.unwrap_or(0);
+        left.is_some()
+    }
+}
+
+/// A part of a template.
+#[derive(Debug, PartialEq, Eq)]
+enum Part<'a> {
+    /// This text.
+    Literal(&'a str),
+    /// `{name}`: something, up to the next delimiter.
+    Value,
+    /// `{+name}`: anything.
+    Anything,
+    /// `{/name}`, `{?name}` and the like: nothing, or this character and anything.
+    Optional(u8),
+}
+
+/// Whether the template can have made the URI. False also where finding out would cost too much.
+pub(super) fn matches(template: &str, uri: &str, budget: &mut MatchBudget) -> bool {
+    if uri.len() > MAX_URI_BYTES {
+        return false;
+    }
+    // Most templates differ in their first characters, and need not be read for it.
+    let start = template.split('{').next().unwrap_or_default();
+    if !uri.starts_with(start) {
+        return budget.spend(1) && false;
+    }
+    let Some(parts) = parts(template) else { return false };
+    if !budget.spend((parts.len() + 1) * (uri.len() + 1)) {
+        return false;
+    }
+    let uri = uri.as_bytes();
+    // Where the parts so far can end.
+    let mut ends = vec![false; uri.len() + 1];
+    ends[0] = true;
+    for part in &parts {
+        ends = part.step(uri, &ends);
+    }
+    ends[uri.len()]
+}
+
+impl Part<'_> {
+    /// Where this part can end, given where it can begin.
+    fn step(&self, uri: &[u8], begins: &[bool]) -> Vec<bool> {
+        let mut ends = vec![false; begins.len()];
+        match self {
+            Self::Literal(text) => {
+                for (at, _) in begins.iter().enumerate().filter(|(_, begins)| **begins) {
+                    if uri[at..].starts_with(text.as_bytes()) {
+                        ends[at + text.len()] = true;
+                    }
+                }
+            }
+            Self::Value => {
+                let mut within = false;
+                for at in 0..uri.len() {
+                    within = (within || begins[at]) && !b"/?#&".contains(&uri[at]);
+                    ends[at + 1] = within;
+                }
+            }
+            Self::Anything => {
+                let mut within = false;
+                for (at, end) in ends.iter_mut().enumerate() {
+                    within |= begins[at];
+                    *end = within;
+                }
+            }
+            Self::Optional(first) => {
+                let mut within = false;
+                for at in 0..begins.len() {
+                    ends[at] = begins[at] || within;
+                    within |= begins[at] && uri.get(at) == Some(first);
+                }
+            }
+        }
+        ends
+    }
+}
+
+/// The parts of a template; none where it has too many, or is none.
+fn parts(template: &str) -> Option<Vec<Part<'_>>> {
+    let (mut parts, mut rest) = (Vec::new(), template);
+    while let Some((before, after)) = rest.split_once('{') {
+        if !before.is_empty() {
+            parts.push(Part::Literal(before));
+        }
+        let (expression, after) = after.split_once('}')?;
+        parts.push(match expression.bytes().next()? {
+            b'+' => Part::Anything,
+            first @ (b'/' | b'?' | b'#' | b'&' | b'.' | b';') => Part::Optional(first),
+            // `{a,b}` is written with a comma between, which a value may have; `{a*}` may be a list.
+            _ => Part::Value,
+        });
+        rest = after;
+        if parts.len() >= MAX_PARTS {
+            return None;
+        }
+    }
+    if !rest.is_empty() {
+        parts.push(Part::Literal(rest));
+    }
+    Some(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fits(template: &str, uri: &str) -> bool {
+        matches(template, uri, &mut MatchBudget::default())
+    }
+
+    #[test]
+    fn a_uri_fits_the_template_that_made_it() {
+        for (template, uri, expected) in [
+            ("test://template/{id}/data", "test://template/7/data", true),
+            ("test://template/{id}/data", "test://template/a%20b,c/data", true),
+            ("test://template/{id}/data", "test://template//data", false),
+            ("test://template/{id}/data", "test://template/7/8/data", false),
+            ("test://template/{id}/data", "test://template/7/data/more", false),
+            ("file:///{+path}", "file:///a/b/c.txt", true),
+            ("file:///{+path}.txt", "file:///a/b/c.md", false),
+            ("db://{table}{?limit,offset}", "db://users", true),
+            ("db://{table}{?limit,offset}", "db://users?limit=1&offset=2", true),
+            ("db://{table}{/row}", "db://users/1", true),
+            ("db://{table}{/row}", "db://users-1/", true),
+            ("{+anything}", "x:y", true),
+            ("a:{b", "a:x", false),
+            ("a:{}", "a:x", false),
+            ("a:b", "a:b", true),
+        ] {
+            assert_eq!(fits(template, uri), expected, "{template} {uri}");
+        }
+    }
+
+    #[test]
+    fn comparing_has_a_bound() {
+        let hostile = "{+a}x".repeat(MAX_PARTS / 2 - 1);
+        let uri = "x".repeat(MAX_URI_BYTES);
+        assert!(fits(&hostile, &uri));
+        assert!(!fits(&"{+a}x".repeat(MAX_PARTS), &uri), "too many parts");
+        assert!(!fits("{+a}", &"x".repeat(MAX_URI_BYTES + 1)));
+        let mut budget = MatchBudget::default();
+        let tried = (0..1_000).take_while(|_| matches(&hostile, &uri, &mut budget)).count();
+        assert!(tried < 20, "{tried}");
+    }
+}
