@@ -89,5 +89,5 @@ impl Output {
 }
 
 fn json_line<T: Serialize>(value: &T) -> String {
-    toolyard_protocol::raw::to_raw(value).get().to_owned()
+    toolyard_protocol::JsonLine::new(value).into_string()
 }

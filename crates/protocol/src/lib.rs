@@ -19,6 +19,7 @@
 //! | MCP, both eras; servers in the world | [`mcp`], [`upstream`] |
 //! | plugins: manifests, and what they ask for | [`plugin`] |
 //! | patterns of names | [`wildcard`] |
+//! | JSON on one line, for formats of lines | [`line`] |
 //! | the forms before MCP | [`legacy`] |
 
 #![warn(missing_docs)]
@@ -32,6 +33,7 @@ pub mod error;
 pub mod id;
 pub mod items;
 pub mod legacy;
+pub mod line;
 pub mod mcp;
 pub mod name;
 pub mod plugin;
@@ -48,5 +50,6 @@ pub mod wildcard;
 
 pub use error::ErrorCode;
 pub use id::{AppSessionId, CallId, TokenId, UserId};
+pub use line::JsonLine;
 pub use name::{Alias, InvalidName, LocalName, PackageName, ToolName, ToolRef};
 pub use problem::Problem;

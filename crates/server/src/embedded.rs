@@ -13,7 +13,7 @@ use tokio::io::{
 };
 use tokio_util::sync::CancellationToken;
 use toolyard_core::{Caller, catalog::Scope};
-use toolyard_protocol::UserId;
+use toolyard_protocol::{JsonLine, UserId};
 
 use crate::{
     auth::{ActingFor, Lease, Role, TokenError},
@@ -156,9 +156,9 @@ async fn skip_line(input: &mut (impl AsyncBufRead + Unpin)) -> bool {
     }
 }
 
-async fn write(mut messages: tokio::sync::mpsc::Receiver<String>, mut output: impl AsyncWrite + Unpin) {
-    while let Some(mut message) = messages.recv().await {
-        message.push('\n');
+async fn write(mut messages: tokio::sync::mpsc::Receiver<JsonLine>, mut output: impl AsyncWrite + Unpin) {
+    while let Some(message) = messages.recv().await {
+        let message = message.into_terminated();
         if output.write_all(message.as_bytes()).await.is_err() || output.flush().await.is_err() {
             return;
         }

@@ -21,6 +21,7 @@ mod configured;
 mod console;
 pub mod embedded;
 mod error;
+mod events;
 mod extract;
 mod hosts;
 mod icons;

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, StatusCode, header};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 use toolyard_protocol::{
-    CallId, ErrorCode, UserId,
+    CallId, ErrorCode, JsonLine, UserId,
     call::{IDEMPOTENCY_KEY, MAX_KEY_CHARS, NDJSON, Progress, ToolCall},
     raw::to_raw,
 };
@@ -132,7 +132,5 @@ fn last_line(outcome: Outcome) -> Vec<u8> {
 }
 
 fn line(line: &Line<'_>) -> Vec<u8> {
-    let mut bytes = to_raw(line).get().as_bytes().to_vec();
-    bytes.push(b'\n');
-    bytes
+    JsonLine::new(line).into_terminated().into_bytes()
 }

@@ -10,6 +10,7 @@ use tokio::{
     task::JoinHandle,
     time::{Duration, timeout},
 };
+use toolyard_protocol::JsonLine;
 
 use super::{
     Outgoing,
@@ -114,9 +115,7 @@ async fn write(stdin: ChildStdin, mut queue: mpsc::Receiver<Outgoing>) {
     let mut stdin = BufWriter::new(stdin);
     while let Some(message) = queue.recv().await {
         message.begin();
-        // Between the parts of a message a line end is just space; within a text it is written otherwise.
-        let mut line = message.text.replace(['\n', '\r'], " ");
-        line.push('\n');
+        let line = JsonLine::from_json(message.text.as_str()).into_terminated();
         let written = stdin.write_all(line.as_bytes()).await;
         let flushed = if queue.is_empty() { stdin.flush().await } else { Ok(()) };
         if let Err(error) = written.and(flushed) {

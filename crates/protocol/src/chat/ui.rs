@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
 use super::FinishReason;
-use crate::raw::to_raw;
+use crate::{line::JsonLine, raw::to_raw};
 
 /// The last event of a stream.
 pub const DONE: &str = "data: [DONE]\n\n";
@@ -192,7 +192,7 @@ pub struct NoticeData {
 impl UiChunk {
     /// As it goes over the wire.
     pub fn event(&self) -> String {
-        format!("data: {}\n\n", to_raw(self).get())
+        JsonLine::new(self).to_event()
     }
 }
 

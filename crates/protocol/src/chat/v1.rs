@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::FinishReason;
-use crate::raw::to_raw;
+use crate::line::JsonLine;
 
 /// Keeps a silent stream open; every client skips an empty line.
 pub const HEARTBEAT: &str = "\n";
@@ -56,7 +56,7 @@ impl Code {
 
 /// One line.
 pub fn line(code: Code, value: &(impl Serialize + ?Sized)) -> String {
-    format!("{}:{}\n", code.letter(), to_raw(value).get())
+    format!("{}:{}\n", code.letter(), JsonLine::new(value))
 }
 
 /// What an answer cost.

@@ -13,7 +13,7 @@ use toolyard_core::{
     ports::{CallerAbilities, Notice, NoticeSink, Question},
 };
 use toolyard_protocol::{
-    InvalidName, ToolRef,
+    InvalidName, JsonLine, ToolRef,
     call::Progress,
     mcp::{RpcError, message, meta, method},
     raw::to_raw,
@@ -39,7 +39,7 @@ const PROGRESS_BURST: u32 = 32;
 const PROGRESS_EVERY: Duration = Duration::from_millis(50);
 
 /// Where messages before the answer go.
-pub(super) type Out = mpsc::Sender<String>;
+pub(super) type Out = mpsc::Sender<JsonLine>;
 
 /// `tools/call`
 pub(super) async fn call(
@@ -177,7 +177,9 @@ impl<'a> Relay<'a> {
         match notice {
             Notice::Progress(progress) => self.progress(&progress),
             Notice::Log(line) if wants(self.log_level.as_deref(), &line) => {
-                let _ = self.out.try_send(message::notification(method::MESSAGE, Some(&line)));
+                let _ = self
+                    .out
+                    .try_send(JsonLine::from_json(message::notification(method::MESSAGE, Some(&line))));
             }
             Notice::Log(_) => {}
         }
@@ -196,13 +198,14 @@ impl<'a> Relay<'a> {
             total: progress.total.filter(|total| total.is_finite()),
             message: progress.message.as_deref(),
         };
-        let _ = self.out.try_send(message::notification(method::PROGRESS, Some(&to_raw(&params))));
+        let progress = message::notification(method::PROGRESS, Some(&to_raw(&params)));
+        let _ = self.out.try_send(JsonLine::from_json(progress));
     }
 
     async fn ask(&mut self, question: Question) {
         let Question { method, params, answer } = question;
         let id = self.asked.ask(&self.owner, answer, &*self.state.ids);
-        let _ = self.out.send(message::request(&id, &method, params.as_deref())).await;
+        let _ = self.out.send(JsonLine::from_json(message::request(&id, &method, params.as_deref()))).await;
     }
 }
 

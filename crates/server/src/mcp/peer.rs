@@ -13,9 +13,12 @@ use tokio_util::{
     sync::{CancellationToken, DropGuard},
     task::TaskTracker,
 };
-use toolyard_protocol::mcp::{Incoming, RpcError, message, method};
+use toolyard_protocol::{
+    JsonLine,
+    mcp::{Incoming, RpcError, message, method},
+};
 
-use super::{about, answer::answer, client::Client, listen::Stream, modern, params::Params, sse::one_line};
+use super::{about, answer::answer, client::Client, listen::Stream, modern, params::Params};
 use crate::{auth::ActingFor, state::AppState};
 
 /// Requests of one line that are answered at once.
@@ -29,7 +32,7 @@ type UnderWay = Arc<Mutex<HashMap<Box<str>, CancellationToken>>>;
 pub(crate) struct Peer {
     state: AppState,
     who: ActingFor,
-    out: mpsc::Sender<String>,
+    out: mpsc::Sender<JsonLine>,
     handshake: Option<Client>,
     under_way: UnderWay,
     /// The requests, without the streams that never end by themselves.
@@ -42,7 +45,7 @@ pub(crate) struct Peer {
 
 impl Peer {
     /// A client, and the messages that go out to it.
-    pub(crate) fn new(state: AppState, who: ActingFor) -> (Self, mpsc::Receiver<String>) {
+    pub(crate) fn new(state: AppState, who: ActingFor) -> (Self, mpsc::Receiver<JsonLine>) {
         let (out, messages) = mpsc::channel(QUEUE);
         let over = CancellationToken::new();
         let ends = over.clone().drop_guard();
@@ -172,7 +175,7 @@ impl Peer {
                 Some(Err(error)) => message::error(Some(&id), &error),
                 None => return,
             };
-            let _ = out.send(one_line(message)).await;
+            let _ = out.send(JsonLine::from_json(message)).await;
         });
         self.state.lifecycle.tasks.spawn(answering);
     }
@@ -184,7 +187,7 @@ impl Peer {
         let listening = self.streams.track_future(async move {
             match Stream::listen(&state, &client, &id, &params, &out).await {
                 Ok(stream) => tell(stream, out, cancel, stopping).await,
-                Err(error) => drop(out.send(message::error(Some(&id), &error)).await),
+                Err(error) => drop(out.send(JsonLine::from_json(message::error(Some(&id), &error))).await),
             }
             under_way.lock().unwrap_or_else(PoisonError::into_inner).remove(id.get());
         });
@@ -204,7 +207,7 @@ impl Peer {
 
     /// Says something without waiting: whoever reads so slowly that nothing fits any more is gone.
     fn say(&self, message: String) {
-        if self.out.try_send(one_line(message)).is_err() {
+        if self.out.try_send(JsonLine::from_json(message)).is_err() {
             self.over.cancel();
         }
     }
@@ -237,7 +240,7 @@ impl Peer {
 
 async fn tell(
     mut stream: Stream,
-    out: mpsc::Sender<String>,
+    out: mpsc::Sender<JsonLine>,
     cancel: CancellationToken,
     stopping: CancellationToken,
 ) {
@@ -246,14 +249,14 @@ async fn tell(
             biased;
             () = stopping.cancelled() => {
                 if let Some(last) = stream.last() {
-                    let _ = out.try_send(last);
+                    let _ = out.try_send(JsonLine::from_json(last));
                 }
                 return;
             }
             () = cancel.cancelled() => return,
             message = stream.next() => message,
         };
-        if out.send(message).await.is_err() {
+        if out.send(JsonLine::from_json(message)).await.is_err() {
             return;
         }
     }

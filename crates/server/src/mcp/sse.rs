@@ -13,7 +13,10 @@ use tokio::{
     sync::mpsc,
     time::{Instant, sleep_until},
 };
-use toolyard_protocol::mcp::{RpcError, message};
+use toolyard_protocol::{
+    JsonLine,
+    mcp::{RpcError, message},
+};
 
 use super::{answer::Answer, listen::Stream};
 use crate::state::AppState;
@@ -30,7 +33,7 @@ pub(super) type Work = Pin<Box<dyn Future<Output = Result<Answer, RpcError>> + S
 pub(super) struct Exchange {
     pub(super) id: Box<RawValue>,
     pub(super) work: Work,
-    pub(super) said: mpsc::Receiver<String>,
+    pub(super) said: mpsc::Receiver<JsonLine>,
     pub(super) modern: bool,
 }
 
@@ -70,7 +73,7 @@ impl Exchange {
             Ok(answer) => String::from_utf8_lossy(&envelope(&self.id, answer.bytes())).into_owned(),
             Err(error) => message::error(Some(&self.id), &error),
         };
-        said.extend_from_slice(&event(answer));
+        said.extend_from_slice(&event(JsonLine::from_json(answer)));
         said.into()
     }
 
@@ -102,9 +105,9 @@ pub(super) fn changes(state: &AppState, stream: Stream) -> Response {
         let (mut stream, stopping, beat) = at?;
         let over = stream.over();
         let next = tokio::select! {
-            message = stream.next() => event(message),
+            message = stream.next() => event(JsonLine::from_json(message)),
             () = stopping.cancelled() => {
-                let last = stream.last().map(event)?;
+                let last = stream.last().map(|last| event(JsonLine::from_json(last)))?;
                 return Some((Ok(last), None));
             }
             () = over.cancelled() => return None,
@@ -127,18 +130,13 @@ fn events_of(body: Body) -> Response {
     (headers, body).into_response()
 }
 
-/// One message as an event. Raw JSON may have line ends between its tokens, never inside its texts.
-fn event(message: String) -> Bytes {
-    Bytes::from(format!("event: message\ndata: {}\n\n", one_line(message)))
+/// One message as an event.
+fn event(message: JsonLine) -> Bytes {
+    Bytes::from(message.to_named_event("message"))
 }
 
 fn alive() -> Bytes {
     Bytes::from_static(b": alive\n\n")
-}
-
-/// A message on one line, as streams and stdio need it.
-pub(super) fn one_line(message: String) -> String {
-    if message.contains(['\n', '\r']) { message.replace(['\n', '\r'], " ") } else { message }
 }
 
 /// An answer around a result.

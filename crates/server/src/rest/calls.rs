@@ -18,7 +18,7 @@ use tokio::{
 };
 use toolyard_core::ports::{CallFilter, CallRecord};
 use toolyard_protocol::{
-    CallId,
+    CallId, JsonLine,
     api::{CallPage, CallSummary, Usage},
 };
 
@@ -31,6 +31,7 @@ use super::{
 use crate::{
     auth::{Anybody, Lease},
     error::Failure,
+    events,
     extract::{Path, Query},
     routes::{Access, Route},
     state::AppState,
@@ -192,12 +193,12 @@ impl Watch {
                     Ok(Some(shown)) => return Some(call_event(&shown)),
                     Ok(None) => {}
                     // Told as one that was missed: what the store cannot say now, the list says later.
-                    Err(_) => return Some(Event::default().event("missed").data("1")),
+                    Err(_) => return Some(events::named("missed", &JsonLine::new(&1))),
                 },
                 None => {}
                 // A slow watcher is told how many it missed.
                 Some(Err(RecvError::Lagged(missed))) => {
-                    return Some(Event::default().event("missed").data(missed.to_string()));
+                    return Some(events::named("missed", &JsonLine::new(&missed)));
                 }
                 Some(Err(RecvError::Closed)) => return None,
             }
@@ -206,7 +207,7 @@ impl Watch {
 }
 
 fn call_event(call: &CallSummary) -> Event {
-    Event::default().event("call").id(call.id.as_str()).data(toolyard_protocol::raw::to_raw(call).get())
+    events::named("call", &JsonLine::new(call)).id(call.id.as_str())
 }
 
 #[derive(Deserialize)]

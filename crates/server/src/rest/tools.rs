@@ -20,7 +20,7 @@ use toolyard_core::{
     ports::{Notice, NoticeSink},
 };
 use toolyard_protocol::{
-    ErrorCode,
+    ErrorCode, JsonLine,
     call::{ExecuteRequest, IDEMPOTENCY_KEY},
     result::{RestResult, ToolResult},
     tool::Category,
@@ -32,6 +32,7 @@ use crate::{
     body::JsonBytes,
     calls::{self, Asked, Running},
     error::{Failure, call_failed, json},
+    events,
     extract::Query,
     routes::{Access, Route},
     state::AppState,
@@ -224,14 +225,14 @@ async fn execute_with_progress(
         Ok(running) => {
             let id = running.id.clone();
             let events =
-                Sse::new(events(running, progress)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
+                Sse::new(told_events(running, progress)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
             with_id(&id, events.into_response())
         }
         Err(error) => call_failed(&error),
     }
 }
 
-fn events(
+fn told_events(
     running: Running,
     notices: mpsc::Receiver<Notice>,
 ) -> impl Stream<Item = Result<Event, Infallible>> {
@@ -244,23 +245,19 @@ fn events(
         // The sink lives in the call, so the queue ends with it.
         while let Some(notice) = at.1.recv().await {
             if let Notice::Progress(step) = notice {
-                let event = Event::default().event("progress").data(to_text(&step));
+                let event = events::named("progress", &JsonLine::new(&step));
                 return Some((Ok(event), At::Running(at)));
             }
         }
         let outcome = at.0.outcome().await;
-        let event = Event::default().event("result").data(result_text(&outcome));
+        let event = events::named("result", &result_line(&outcome));
         Some((Ok(event), At::Over))
     })
 }
 
-fn result_text(outcome: &Outcome) -> String {
+fn result_line(outcome: &Outcome) -> JsonLine {
     match told(outcome) {
-        Ok(result) => to_text(&RestResult::done(result)),
-        Err(error) => to_text(&RestResult::failed(error.to_wire())),
+        Ok(result) => JsonLine::new(&RestResult::done(result)),
+        Err(error) => JsonLine::new(&RestResult::failed(error.to_wire())),
     }
-}
-
-fn to_text<T: serde::Serialize>(value: &T) -> String {
-    toolyard_protocol::raw::to_raw(value).get().to_owned()
 }

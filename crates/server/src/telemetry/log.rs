@@ -57,7 +57,7 @@ impl Write for Lines {
         if waiting.bytes.len() + line.len() > MAX_WAITING {
             waiting.dropped += 1;
         } else {
-            waiting.bytes.extend_from_slice(line);
+            push_line(&mut waiting.bytes, line);
         }
         Ok(line.len())
     }
@@ -73,6 +73,20 @@ impl<'a> MakeWriter<'a> for Lines {
     fn make_writer(&'a self) -> Self {
         self.clone()
     }
+}
+
+/// Adds an entry as one line. It comes in one piece and may have texts from outside in it; a line break in one of them must
+/// not begin an entry of its own.
+fn push_line(bytes: &mut Vec<u8>, line: &[u8]) {
+    let (inside, end) = line.strip_suffix(b"\n").map_or((line, &b""[..]), |inside| (inside, b"\n"));
+    for byte in inside {
+        match byte {
+            b'\n' => bytes.extend_from_slice(b"\\n"),
+            b'\r' => bytes.extend_from_slice(b"\\r"),
+            byte => bytes.push(*byte),
+        }
+    }
+    bytes.extend_from_slice(end);
 }
 
 /// Keep it until the end: dropping it writes what is waiting.
@@ -135,6 +149,15 @@ mod tests {
             assert!(filter.contains("genai=off") && !filter.contains("genai=trace"), "{filter}");
         }
         assert!(filter(&LogConfig { filter: "a=b=c".to_owned(), ..LogConfig::default() }).is_err());
+    }
+
+    #[test]
+    fn an_entry_is_one_line_whatever_is_in_it() {
+        let mut lines = Lines::default();
+        lines.write_all(b"cause=first\r\n2026-01-01 INFO forged\n").unwrap();
+        let mut out = Vec::new();
+        lines.write_to(&mut out);
+        assert_eq!(out, b"cause=first\\r\\n2026-01-01 INFO forged\n");
     }
 
     #[test]

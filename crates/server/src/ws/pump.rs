@@ -12,6 +12,7 @@ use tokio::{
     sync::mpsc,
     time::{Instant, timeout},
 };
+use toolyard_protocol::JsonLine;
 use toolyard_sessions::{Frame, Outbox};
 
 use crate::state::AppState;
@@ -56,10 +57,10 @@ impl Queue for Arc<Outbox> {
     }
 }
 
-impl Queue for mpsc::Receiver<String> {
+impl Queue for mpsc::Receiver<JsonLine> {
     async fn next(&mut self) -> Frame {
         match self.recv().await {
-            Some(text) => Frame::Text(text),
+            Some(line) => Frame::Text(line.into_string()),
             None => std::future::pending().await,
         }
     }

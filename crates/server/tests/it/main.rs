@@ -23,6 +23,7 @@ mod listing;
 mod mcp;
 mod me;
 mod oidc;
+mod one_line;
 mod platform;
 mod plugins;
 mod progress;

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use tokio::time::Instant;
 use toolyard_client_sdk::{CallResult, Event, Progress, ToolData, chat::NOTICE_TOOL_ROUNDS};
+use toolyard_protocol::JsonLine;
 
 use super::{
     style::Style,
@@ -105,9 +106,8 @@ impl Screen {
     }
 
     /// Writes a line for programs.
-    pub(super) fn json(&mut self, line: &str) -> io::Result<()> {
-        self.out.write_all(line.as_bytes())?;
-        self.out.write_all(b"\n")?;
+    pub(super) fn json(&mut self, line: JsonLine) -> io::Result<()> {
+        self.out.write_all(line.into_terminated().as_bytes())?;
         self.out.flush()
     }
 

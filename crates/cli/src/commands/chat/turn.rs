@@ -4,6 +4,7 @@ use futures_util::StreamExt as _;
 use serde_json::json;
 use tokio::time::Instant;
 use toolyard_client_sdk::{CallResult, ChatStream, Event};
+use toolyard_protocol::JsonLine;
 
 use super::{door::Door, screen::Screen, talk::Talk};
 use crate::{
@@ -69,12 +70,12 @@ async fn tell(door: &Door, stream: &mut ChatStream, screen: &mut Screen, form: F
         match (form, event) {
             (_, Event::Error(error)) => return Err(door.failed(error)),
             (Form::Words, event) => screen.show(&event, Instant::now())?,
-            (Form::Json, Event::Chunk { json }) => screen.json(&json)?,
+            (Form::Json, Event::Chunk { json }) => screen.json(JsonLine::from_json(json))?,
             // The server says nothing of what ran here.
             (Form::Json, Event::ToolResult(CallResult { call_id, output, of_server: false, .. })) => {
                 let chunk =
                     json!({ "type": "tool-output-available", "toolCallId": call_id, "output": output });
-                screen.json(&chunk.to_string())?;
+                screen.json(JsonLine::new(&chunk))?;
             }
             (Form::Json, _) => {}
         }

@@ -9,12 +9,15 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout},
 };
 use tokio_tungstenite::{WebSocketStream, tungstenite::Message};
-use toolyard_protocol::mcp::{RpcError, message};
+use toolyard_protocol::{
+    JsonLine,
+    mcp::{RpcError, message},
+};
 
 use super::{
     patience::Patience,
     talk::{Step, Talk},
-    wire::{Connect, NoConnection, ended, one_line, write},
+    wire::{Connect, NoConnection, ended, write},
 };
 use crate::{
     error::CliError,
@@ -38,7 +41,7 @@ const LAST_ANSWERS: Duration = Duration::from_secs(60);
 pub(super) struct Bridge<R> {
     lines: BoundedLines<R>,
     limit: usize,
-    out: mpsc::Sender<String>,
+    out: mpsc::Sender<JsonLine>,
     output: Output,
     talk: Talk,
     /// What the client said while there was no connection.
@@ -57,7 +60,7 @@ enum End {
 
 impl<R: AsyncBufRead + Unpin> Bridge<R> {
     /// A client whose messages are one line each, of at most so many bytes; what it is to hear goes to `out`.
-    pub(super) fn new(from: R, limit: usize, out: mpsc::Sender<String>, output: Output) -> Self {
+    pub(super) fn new(from: R, limit: usize, out: mpsc::Sender<JsonLine>, output: Output) -> Self {
         Self {
             lines: BoundedLines::new(from, limit),
             limit,
@@ -152,7 +155,7 @@ impl<R: AsyncBufRead + Unpin> Bridge<R> {
                     match message {
                         Some(Ok(Message::Text(text))) => {
                             if self.talk.server_says(&text) && let Some(room) = room {
-                                room.send(one_line(&text));
+                                room.send(JsonLine::from_json(text.as_str()));
                             }
                         }
                         message => if let Some(why) = ended(message) {
@@ -211,7 +214,7 @@ impl<R: AsyncBufRead + Unpin> Bridge<R> {
 
     async fn say(&self, message: String) {
         // A client that does not listen any more ends the whole bridge elsewhere.
-        let _ = self.out.send(message).await;
+        let _ = self.out.send(JsonLine::from_json(message)).await;
     }
 
     /// Answers everything that waits, because nobody else will.
@@ -318,14 +321,14 @@ mod tests {
         Scripted(RefCell::new(sockets.into_iter().collect()))
     }
 
-    fn bridge<R: AsyncBufRead + Unpin>(from: R, limit: usize) -> (Bridge<R>, mpsc::Receiver<String>) {
+    fn bridge<R: AsyncBufRead + Unpin>(from: R, limit: usize) -> (Bridge<R>, mpsc::Receiver<JsonLine>) {
         let (out, messages) = mpsc::channel(64);
         (Bridge::new(from, limit, out, Output::new(false)), messages)
     }
 
     /// Everything that the client heard, as ids and codes.
-    fn heard(messages: &mut mpsc::Receiver<String>) -> Vec<(i64, i64)> {
-        let read = |text: String| serde_json::from_str::<Value>(&text).unwrap();
+    fn heard(messages: &mut mpsc::Receiver<JsonLine>) -> Vec<(i64, i64)> {
+        let read = |line: JsonLine| serde_json::from_str::<Value>(line.as_str()).unwrap();
         std::iter::from_fn(|| messages.try_recv().ok())
             .map(read)
             .map(|message| (message["id"].as_i64().unwrap(), message["error"]["code"].as_i64().unwrap()))

@@ -18,6 +18,7 @@ use tokio::{
 };
 use tokio_tungstenite::WebSocketStream;
 use toolyard_net::Stream;
+use toolyard_protocol::JsonLine;
 
 use self::{
     bridge::Bridge,
@@ -97,9 +98,9 @@ pub(crate) async fn run(cx: &Context, args: McpArgs) -> Result<Verdict, CliError
 }
 
 /// Writes messages, one a line, until there are no more or nobody reads them.
-async fn write(mut messages: mpsc::Receiver<String>, mut to: impl AsyncWrite + Unpin) {
-    while let Some(mut message) = messages.recv().await {
-        message.push('\n');
+async fn write(mut messages: mpsc::Receiver<JsonLine>, mut to: impl AsyncWrite + Unpin) {
+    while let Some(message) = messages.recv().await {
+        let message = message.into_terminated();
         if to.write_all(message.as_bytes()).await.is_err() || to.flush().await.is_err() {
             return;
         }

@@ -62,18 +62,3 @@ pub(super) fn ended(message: Option<Result<Message, SocketError>>) -> Option<Str
         None => Some("it ended".to_owned()),
     }
 }
-
-/// A message on one line. Line ends stand only between the parts of a JSON text, never inside of them.
-pub(super) fn one_line(text: &str) -> String {
-    text.replace(['\n', '\r'], " ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_are_one_line_each() {
-        assert_eq!(one_line("{\n  \"a\":\r\n1}"), "{   \"a\":  1}");
-    }
-}

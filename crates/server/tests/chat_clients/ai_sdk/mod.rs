@@ -54,6 +54,7 @@ async fn play(file: &str, client: &str, form: Form) {
     let client = stage.program(file, client).await;
     let mut scenes = Scenes { stage, client, form };
     scenes.the_server_runs_its_tool().await;
+    scenes.line_breaks_in_json_do_no_harm().await;
     scenes.the_client_runs_its_tools(&[]).await;
     scenes.the_client_runs_its_tools(&["battery"]).await;
     scenes.the_client_runs_its_tools(&["clock", "battery"]).await;

@@ -37,6 +37,32 @@ impl Scenes {
         assert_eq!(told, rests(messages, 1, &self.asked_about(&[ALIAS]), &[echo.about()]));
     }
 
+    /// Apps and models that write JSON with line breaks between its tokens, as pretty printers do.
+    pub(super) async fn line_breaks_in_json_do_no_harm(&mut self) {
+        let said = json!({ "said": ["hello", { "to": "a\nb" }] });
+        for line_break in ["\n", "\r\n", "\r"] {
+            let pretty = |value: &Value| format!("{value:#}").replace('\n', line_break);
+            let answer = pretty(&json!({ "success": true, "content": said }));
+            self.stage.app.acts(Act::Text(200, "application/json", answer));
+            let arguments = pretty(&json!({ "text": "hi" }));
+            let call = Answer::new().and_call_in_pieces(ALIAS, [arguments.as_str()]);
+            self.stage.model.answers([call, Answer::text("It said hello.")]);
+            let told = self.ask(&["Say hi."], json!({ "clientTools": own() })).await;
+            let (form, echo) = (self.form, self.echo());
+            let parts = [
+                vec![form.step(), echo.ran(&said)],
+                echo.about_in_message(),
+                vec![form.step(), form.text("It said hello.")],
+            ];
+            let messages = json!([form.user("Say hi."), form.assistant(&parts.concat())]);
+            assert_eq!(
+                told,
+                rests(messages, 1, &self.asked_about(&[ALIAS]), &[echo.about()]),
+                "{line_break:?}"
+            );
+        }
+    }
+
     /// Two calls for the client and one for the server, in one step. Those in `late` are answered after the stream's end.
     pub(super) async fn the_client_runs_its_tools(&mut self, late: &[&str]) {
         self.stage.app.acts(Act::content(json!("hello")));

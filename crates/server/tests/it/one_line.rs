@@ -1,0 +1,168 @@
+//! Formats in which a line is a message: what an app or a model writes with line breaks between its tokens comes out as one
+//! line, whichever door it leaves by.
+
+use http::Method;
+use serde_json::{Value, json};
+use toolyard_testkit::{Act, FakeApp, model::Answer};
+
+use crate::{
+    chat::{ECHO_ALIAS, asks, chunks_in, lines_in, one, weather, with, with_model},
+    mcp::client::Ask,
+    platform::{ECHO, Platform},
+};
+
+/// What people and programs indent with, and the two line breaks that readers of lines know.
+const BREAKS: [&str; 3] = ["\n", "\r\n", "\r"];
+
+/// JSON as a pretty printer writes it.
+fn pretty(value: &Value, line_break: &str) -> String {
+    format!("{value:#}").replace('\n', line_break)
+}
+
+fn structured() -> Value {
+    json!({ "list": [1, { "deep": "a\nb" }], "text": "\"quoted\" \\ \u{2028}", "none": null })
+}
+
+/// The app answers with blocks that are no text and with structured content, all of it indented.
+fn answers_indented(app: &FakeApp, line_break: &str) {
+    let content = json!([{ "type": "resource_link", "uri": "todo://1", "name": "one" }]);
+    let body = json!({ "content": content, "structuredContent": structured() });
+    app.acts(Act::Text(200, "application/json", pretty(&body, line_break)));
+}
+
+/// The data of server-sent events, after a look at every line: each field is one that is expected, each datum is whole.
+fn events_in(text: &str) -> Vec<Value> {
+    assert!(!text.contains('\r'), "{text:?}");
+    let mut data = Vec::new();
+    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with(':')) {
+        match line.split_once(": ").unwrap_or_else(|| panic!("no field: {line:?} in {text}")) {
+            ("data", "[DONE]") | ("event" | "id", _) => {}
+            ("data", datum) => data.push(serde_json::from_str(datum).unwrap_or_else(|_| panic!("{datum:?}"))),
+            (field, _) => panic!("{field:?} in {text}"),
+        }
+    }
+    data
+}
+
+#[tokio::test]
+async fn chats_of_ai_sdk_5_and_later() {
+    let (p, model) = with_model(|_| {}).await;
+    let (app, _device) = p.echo().await;
+    for line_break in BREAKS {
+        answers_indented(&app, line_break);
+        let arguments = pretty(&json!({ "text": "x\ny" }), line_break);
+        let city = pretty(&json!({ "city": "Oslo" }), line_break);
+        model.answers([
+            Answer::new().and_call_in_pieces(ECHO_ALIAS, [arguments.as_str()]),
+            Answer::new().and_call_in_pieces("weather", [city.as_str()]),
+        ]);
+        let body = with(asks("hi"), json!({ "clientTools": [weather()] }));
+        let answer = p.user("ada").post("/api/chat", &body).await.expect(200);
+        events_in(&answer.text);
+        let chunks = chunks_in(&answer.text);
+        assert_eq!(one(&chunks, "tool-output-available")["output"], structured());
+        let inputs: Vec<_> = chunks
+            .iter()
+            .filter(|chunk| chunk["type"] == "tool-input-available")
+            .map(|c| &c["input"])
+            .collect();
+        assert_eq!(inputs, [&json!({ "text": "x\ny" }), &json!({ "city": "Oslo" })]);
+    }
+}
+
+#[tokio::test]
+async fn chats_of_ai_sdk_4() {
+    let (p, model) = with_model(|_| {}).await;
+    let (app, _device) = p.echo().await;
+    for line_break in BREAKS {
+        answers_indented(&app, line_break);
+        let arguments = pretty(&json!({ "text": "x" }), line_break);
+        model.answers([
+            Answer::new().and_call_in_pieces(ECHO_ALIAS, [arguments.as_str()]),
+            Answer::text("Done."),
+        ]);
+        let body = json!({ "messages": [{ "role": "user", "content": "hi" }] });
+        let answer = p.user("ada").post("/api/chat", &body).await.expect(200);
+        assert!(!answer.text.contains('\r'), "{:?}", answer.text);
+        let lines = lines_in(&answer.text);
+        let result = lines.iter().find(|(code, _)| *code == 'a').unwrap();
+        assert_eq!(result.1["result"], structured());
+    }
+}
+
+#[tokio::test]
+async fn streams_of_openai_clients() {
+    let (p, model) = with_model(|_| {}).await;
+    for line_break in BREAKS {
+        let city = pretty(&json!({ "city": "Oslo" }), line_break);
+        model.answers([Answer::new().and_call_in_pieces("weather", [city.as_str()])]);
+        let function = json!({ "type": "function", "function": weather() });
+        let body =
+            json!({ "messages": [{ "role": "user", "content": "hi" }], "tools": [function], "stream": true });
+        let answer = p.user("ada").post("/v1/chat/completions", &body).await.expect(200);
+        let events = events_in(&answer.text);
+        let called = events.iter().find_map(|event| event["choices"][0]["delta"]["tool_calls"].as_array());
+        let arguments = called.unwrap()[0]["function"]["arguments"].as_str().unwrap();
+        assert_eq!(serde_json::from_str::<Value>(arguments).unwrap(), json!({ "city": "Oslo" }));
+    }
+}
+
+#[tokio::test]
+async fn calls_over_rest_with_progress() {
+    let p = Platform::start().await;
+    let (app, _device) = p.echo().await;
+    let ada = p.user("ada").header("accept", "text/event-stream");
+    let body = json!({ "name": format!("{ECHO}:echo"), "arguments": { "text": "x" } });
+    for line_break in BREAKS {
+        answers_indented(&app, line_break);
+        let answer = ada.post("/api/tools/execute", &body).await.expect(200);
+        let events = events_in(&answer.text);
+        assert_eq!((events.len(), &events[0]["success"]), (1, &json!(true)), "{}", answer.text);
+        assert_eq!(events[0]["content"], structured());
+        // A failure that says more than its text.
+        let failure = json!({ "success": false, "error": { "code": "X", "message": "no\nluck", "data": structured() } });
+        app.acts(Act::Text(200, "application/json", pretty(&failure, line_break)));
+        let events = events_in(&ada.post("/api/tools/execute", &body).await.expect(200).text);
+        assert_eq!((events.len(), &events[0]["success"]), (1, &json!(false)));
+    }
+}
+
+#[tokio::test]
+async fn calls_over_mcp_on_a_stream() {
+    let p = Platform::start().await;
+    let (app, _device) = p.echo().await;
+    for line_break in BREAKS {
+        // Progress opens the stream. Lines have no line breaks inside of them, but a lone CR is none to every reader.
+        let result = json!({ "type": "result", "success": true, "structuredContent": structured() });
+        let result = if line_break == "\r" { pretty(&result, "\r") } else { result.to_string() };
+        let lines =
+            format!("{}\n{result}\n", json!({ "type": "progress", "progress": 1, "message": "a\r\nb" }));
+        app.acts(Act::Text(200, "application/x-ndjson", lines));
+        let ask = Ask::call(ECHO_ALIAS, json!({ "text": "x" })).meta("progressToken", json!("t"));
+        let message = ask.message().to_string();
+        let answer =
+            p.user("ada").header("mcp-name", ECHO_ALIAS).ask_raw("tools/call", &message).await.expect(200);
+        let events = events_in(&answer.text);
+        let last = &events.last().unwrap()["result"];
+        assert_eq!((events.len(), &last["structuredContent"]), (2, &structured()), "{}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn calls_that_are_watched() {
+    let p = Platform::start().await;
+    let (app, _device) = p.echo().await;
+    let response = p.user("ada").open(Method::GET, "/api/calls/stream", None).await;
+    let mut lines = response.lines(10_000, 100_000);
+    answers_indented(&app, "\r\n");
+    p.call_echo().await.expect(200);
+    let mut seen = String::new();
+    while let Some(line) = lines.next().await.unwrap() {
+        seen.push_str(&String::from_utf8(line.to_vec()).unwrap());
+        seen.push('\n');
+        if seen.contains("data: ") {
+            break;
+        }
+    }
+    assert_eq!(events_in(&seen)[0]["outcome"], "OK");
+}
