@@ -1,13 +1,16 @@
 //! Messages of a chat as clients send them, read into one form.
 //!
-//! Results of tools come back in seven shapes: parts `tool-<name>` and `dynamic-tool` (AI SDK 5 and later), parts
+//! Results of tools come back in many shapes: parts `tool-<name>` and `dynamic-tool` (AI SDK 5 and later), parts
 //! `tool-invocation` with the call inside (AI SDK 4) or flat (hustle-incognito 1), lists `toolInvocations` (AI SDK 4 and older
-//! hustle-incognito), and OpenAI's `tool_calls` with messages of role `tool`. All of them are what a client claims, no more.
+//! hustle-incognito), lists `tool_calls` (OpenAI) or `toolCalls` with messages of role `tool`, and the parts `tool-call` and
+//! `tool-result` of the AI SDK's model messages. All of them are what a client claims, no more.
 
 use serde_json::{Map, Value};
 
 use crate::problem::Problem;
 
+/// Lists of calls whose results are messages of their own.
+const CALL_LISTS: [&str; 2] = ["tool_calls", "toolCalls"];
 /// Most parts of one message.
 pub const MAX_PARTS: usize = 2_000;
 
@@ -112,6 +115,8 @@ pub fn read(message: &Value, path: &str) -> Result<ChatMessage, Problem> {
         _ => return Err(problem(".role", "expected user, assistant, system or tool")),
     };
     let mut parts = Vec::new();
+    // A result that is `undefined` has no JSON, so its message comes without content.
+    let may_be_empty = has_calls(fields) || role == Role::Tool;
     match (fields.get("parts"), fields.get("content")) {
         (Some(Value::Array(list)), content) if !list.is_empty() || content.is_none() => {
             read_parts(list, &format!("{path}.parts"), &mut parts)?;
@@ -119,11 +124,13 @@ pub fn read(message: &Value, path: &str) -> Result<ChatMessage, Problem> {
         (_, Some(Value::String(content))) => push_text(&mut parts, content),
         (_, Some(Value::Array(list))) => read_parts(list, &format!("{path}.content"), &mut parts)?,
         (_, Some(Value::Null)) | (Some(Value::Array(_)), None) => {}
-        (None, None) if has_calls(fields) => {}
+        (None, None) if may_be_empty => {}
         _ => return Err(problem("", "expected `content`, a text, or `parts`, a list")),
     }
-    if role == Role::Tool {
-        let id = text(fields, "tool_call_id").ok_or_else(|| problem(".tool_call_id", "missing"))?;
+    let answers = |part: &ChatPart| matches!(part, ChatPart::Answer { .. });
+    if role == Role::Tool && !parts.iter().any(answers) {
+        let id = call_id(fields)
+            .ok_or_else(|| problem(".tool_call_id", "missing; send it as `tool_call_id` or `toolCallId`"))?;
         let output = Value::String(joined(&parts));
         parts = vec![ChatPart::Answer { id: id.to_owned(), output }];
     }
@@ -142,11 +149,16 @@ fn joined(parts: &[ChatPart]) -> String {
 }
 
 fn has_calls(fields: &Map<String, Value>) -> bool {
-    fields.contains_key("tool_calls") || fields.contains_key("toolInvocations")
+    CALL_LISTS.iter().any(|list| fields.contains_key(*list)) || fields.contains_key("toolInvocations")
 }
 
 fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     fields.get(name).and_then(Value::as_str)
+}
+
+/// The id of a call, as the AI SDK or as OpenAI spells it.
+fn call_id(fields: &Map<String, Value>) -> Option<&str> {
+    ["toolCallId", "tool_call_id"].iter().find_map(|name| text(fields, name)).filter(|id| !id.is_empty())
 }
 
 fn push_text(parts: &mut Vec<ChatPart>, text: &str) {
@@ -169,10 +181,10 @@ fn read_parts(list: &[Value], path: &str, parts: &mut Vec<ChatPart>) -> Result<(
                 push_text(parts, text(fields, "text").unwrap_or_default())
             }
             "step-start" => parts.push(ChatPart::Step),
-            "file" => parts.extend(file(fields)),
-            "image_url" => {
-                let url = fields.get("image_url").and_then(|image| image["url"].as_str()).unwrap_or_default();
-                parts.push(ChatPart::File { media_type: "image/*".to_owned(), url: url.to_owned() });
+            "refusal" => push_text(parts, text(fields, "refusal").unwrap_or_default()),
+            "file" if !fields.contains_key("file") => parts.extend(file(fields)),
+            "image_url" | "input_image" | "input_audio" | "input_file" | "file" => {
+                parts.push(openai_file(kind, fields, &path)?);
             }
             "tool-invocation" => match fields.get("toolInvocation") {
                 Some(Value::Object(inside)) => parts.push(older(inside, &path)?),
@@ -180,6 +192,9 @@ fn read_parts(list: &[Value], path: &str, parts: &mut Vec<ChatPart>) -> Result<(
                 _ => parts.push(newer(fields, text(fields, "toolName"), &path)?),
             },
             "dynamic-tool" => parts.push(newer(fields, text(fields, "toolName"), &path)?),
+            // The AI SDK's model messages; no tools called "call" and "result".
+            "tool-call" if text(fields, "toolName").is_some() => parts.push(listed_call(part, &path)?),
+            "tool-result" if text(fields, "toolName").is_some() => parts.push(model_result(fields, &path)?),
             kind => {
                 if let Some(name) = kind.strip_prefix("tool-") {
                     parts.push(newer(fields, Some(name), &path)?);
@@ -199,6 +214,36 @@ fn file(fields: &Map<String, Value>) -> Option<ChatPart> {
         (None, None) => return None,
     };
     Some(ChatPart::File { media_type: media_type.to_owned(), url })
+}
+
+/// Pictures, sounds and files as OpenAI's clients send them: by URL or with their bytes. Those that were uploaded before are
+/// stored elsewhere.
+fn openai_file(kind: &str, fields: &Map<String, Value>, path: &str) -> Result<ChatPart, Problem> {
+    let about = fields.get(kind).filter(|inside| inside.is_object());
+    let member = |name: &str| {
+        let found = about.and_then(|inside| inside.get(name)).or_else(|| fields.get(name));
+        found.and_then(Value::as_str).filter(|text| !text.is_empty())
+    };
+    let found = match kind {
+        "image_url" | "input_image" => {
+            member("url").or_else(|| member("image_url")).map(|url| ("image/*".to_owned(), url.to_owned()))
+        }
+        "input_audio" => member("data").map(|data| {
+            let media_type = format!("audio/{}", member("format").unwrap_or("wav"));
+            (media_type.clone(), format!("data:{media_type};base64,{data}"))
+        }),
+        _ => member("file_data").or_else(|| member("file_url")).map(|data| match data.contains(':') {
+            true => (String::new(), data.to_owned()),
+            false => ("application/pdf".to_owned(), format!("data:application/pdf;base64,{data}")),
+        }),
+    };
+    match found {
+        Some((media_type, url)) => Ok(ChatPart::File { media_type, url }),
+        None => Err(Problem::new(
+            path,
+            format!("{kind}: expected a URL or the data itself; this server stores no files"),
+        )),
+    }
 }
 
 /// AI SDK 5 and later, and the flat form.
@@ -261,20 +306,53 @@ fn calls_beside(fields: &Map<String, Value>, path: &str, parts: &mut Vec<ChatPar
             }
         }
     }
-    if let Some(Value::Array(list)) = fields.get("tool_calls") {
+    for list_name in CALL_LISTS {
+        // A client that sends both spellings means the same calls.
+        if parts.iter().any(|part| matches!(part, ChatPart::Call(_))) {
+            break;
+        }
+        let Some(Value::Array(list)) = fields.get(list_name) else { continue };
         for (index, one) in list.iter().take(MAX_PARTS).enumerate() {
-            let path = format!("{path}.tool_calls[{index}]");
-            let (id, function) = (one["id"].as_str(), &one["function"]);
-            let (Some(id), Some(name)) = (id, function["name"].as_str()) else {
-                return Err(Problem::new(path, "expected `id` and `function.name`"));
-            };
-            let arguments = function["arguments"].as_str().unwrap_or_default();
-            let input = serde_json::from_str(arguments).unwrap_or_else(|_| Value::Object(Map::new()));
-            let call = ChatCall { id: id.to_owned(), name: name.to_owned(), input, state: CallState::Open };
-            parts.push(ChatPart::Call(call));
+            parts.push(listed_call(one, &format!("{path}.{list_name}[{index}]"))?);
         }
     }
     Ok(())
+}
+
+/// A call without its result: OpenAI's `{id, function: {name, arguments}}`, or `{toolCallId, toolName, args}` as a stream
+/// told it. Arguments are a text of JSON or the JSON itself.
+fn listed_call(one: &Value, path: &str) -> Result<ChatPart, Problem> {
+    let first =
+        |names: &[&str]| names.iter().find_map(|name| one.get(*name)).filter(|found| !found.is_null());
+    let function = &one["function"];
+    let id = first(&["toolCallId", "tool_call_id", "id"]).and_then(Value::as_str);
+    let name = function["name"].as_str().or_else(|| first(&["toolName", "name"]).and_then(Value::as_str));
+    let (Some(id), Some(name)) = (id.filter(|id| !id.is_empty()), name.filter(|name| !name.is_empty()))
+    else {
+        let expected = "expected `id` and `function.name`, or `toolCallId` and `toolName`";
+        return Err(Problem::new(path, expected));
+    };
+    let arguments = function.get("arguments").or_else(|| first(&["args", "input", "arguments"]));
+    let input = match arguments {
+        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| Value::Object(Map::new())),
+        Some(Value::Null) | None => Value::Object(Map::new()),
+        Some(arguments) => arguments.clone(),
+    };
+    Ok(ChatPart::Call(ChatCall { id: id.to_owned(), name: name.to_owned(), input, state: CallState::Open }))
+}
+
+/// A result in a model message of the AI SDK: `output: {type, value}` since version 5, `result` before.
+fn model_result(fields: &Map<String, Value>, path: &str) -> Result<ChatPart, Problem> {
+    let id = call_id(fields).ok_or_else(|| Problem::new(format!("{path}.toolCallId"), "expected a text"))?;
+    let output = match (fields.get("output"), fields.get("result")) {
+        (Some(output), _) if output.get("type").is_some() => match output.get("value") {
+            Some(value) => value.clone(),
+            None => output.get("reason").cloned().unwrap_or_default(),
+        },
+        (Some(output), _) => output.clone(),
+        (None, result) => result.cloned().unwrap_or_default(),
+    };
+    Ok(ChatPart::Answer { id: id.to_owned(), output })
 }
 
 /// Attachments of AI SDK 4.
@@ -337,6 +415,51 @@ mod tests {
     }
 
     #[test]
+    fn calls_and_results_as_messages_of_their_own() {
+        let open = ChatPart::Call(ChatCall {
+            id: "c1".to_owned(),
+            name: "get_time".to_owned(),
+            input: json!({ "tz": "UTC" }),
+            state: CallState::Open,
+        });
+        let streamed = json!({ "toolCallId": "c1", "toolName": "get_time", "args": { "tz": "UTC" } });
+        let openai = json!({ "id": "c1", "type": "function",
+            "function": { "name": "get_time", "arguments": "{\"tz\":\"UTC\"}" } });
+        let flat = json!({ "id": "c1", "name": "get_time", "arguments": "{\"tz\":\"UTC\"}" });
+        let newer = json!({ "toolCallId": "c1", "toolName": "get_time", "input": { "tz": "UTC" } });
+        for list in ["toolCalls", "tool_calls"] {
+            for call in [&streamed, &openai, &flat, &newer] {
+                let with_text = json!({ "role": "assistant", "content": "", list: [call] });
+                assert_eq!(parts(with_text), [open.clone()], "{list} {call}");
+                assert_eq!(parts(json!({ "role": "assistant", list: [call] })), [open.clone()]);
+            }
+        }
+        let answer = |output: Value| [ChatPart::Answer { id: "c1".to_owned(), output }];
+        for id in ["toolCallId", "tool_call_id"] {
+            let said = json!({ "role": "tool", "content": "{\"t\":1}", id: "c1" });
+            assert_eq!(parts(said), answer(json!("{\"t\":1}")));
+            assert_eq!(parts(json!({ "role": "tool", id: "c1" })), answer(json!("")));
+        }
+        let part = |more: Value| {
+            let mut part = json!({ "toolCallId": "c1", "toolName": "get_time" });
+            part.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            part
+        };
+        let call = part(json!({ "type": "tool-call", "input": { "tz": "UTC" } }));
+        assert_eq!(parts(json!({ "role": "assistant", "content": [call] })), [open]);
+        for (more, output) in [
+            (json!({ "output": { "type": "json", "value": { "t": 1 } } }), json!({ "t": 1 })),
+            (json!({ "output": { "type": "error-text", "value": "no" } }), json!("no")),
+            (json!({ "output": { "type": "execution-denied", "reason": "why" } }), json!("why")),
+            (json!({ "result": { "t": 1 } }), json!({ "t": 1 })),
+        ] {
+            let mut result = part(more);
+            result["type"] = json!("tool-result");
+            assert_eq!(parts(json!({ "role": "tool", "content": [result] })), answer(output));
+        }
+    }
+
+    #[test]
     fn failures_denials_and_open_calls_are_told_apart() {
         let state = |more: Value| {
             let mut part = json!({ "type": "tool-x", "toolCallId": "c" });
@@ -381,8 +504,36 @@ mod tests {
         let attached = json!({ "role": "user", "content": "look", "experimental_attachments": [{ "contentType": "image/png",
             "name": "n", "url": "data:image/png;base64,AA" }] });
         assert_eq!(parts(attached).len(), 2);
-        let openai = json!({ "role": "user", "content": [{ "type": "text", "text": "hi" }, { "type": "image_url", "image_url": { "url": "u" } }] });
-        assert_eq!(parts(openai).len(), 2);
+        let openai = |part: Value| parts(json!({ "role": "user", "content": [part] }));
+        let file = |media_type: &str, url: &str| {
+            [ChatPart::File { media_type: media_type.to_owned(), url: url.to_owned() }]
+        };
+        for (part, expected) in [
+            (
+                json!({ "type": "image_url", "image_url": { "url": "https://e/x" } }),
+                file("image/*", "https://e/x"),
+            ),
+            (json!({ "type": "input_image", "image_url": "https://e/x" }), file("image/*", "https://e/x")),
+            (
+                json!({ "type": "input_audio", "input_audio": { "data": "AA", "format": "mp3" } }),
+                file("audio/mp3", "data:audio/mp3;base64,AA"),
+            ),
+            (
+                json!({ "type": "file", "file": { "file_data": "data:text/plain;base64,AA", "filename": "a" } }),
+                file("", "data:text/plain;base64,AA"),
+            ),
+            (
+                json!({ "type": "input_file", "file_data": "AA" }),
+                file("application/pdf", "data:application/pdf;base64,AA"),
+            ),
+            (json!({ "type": "input_file", "file_url": "https://e/x" }), file("", "https://e/x")),
+        ] {
+            assert_eq!(openai(part.clone()), expected, "{part}");
+        }
+        assert_eq!(
+            openai(json!({ "type": "refusal", "refusal": "No." })),
+            [ChatPart::Text("No.".to_owned())]
+        );
     }
 
     #[test]
@@ -401,6 +552,10 @@ mod tests {
                 "parts[0].toolName",
             ),
             (json!({ "role": "tool", "content": "x" }), "messages[0].tool_call_id: missing"),
+            (
+                json!({ "role": "user", "content": [{ "type": "input_image", "file_id": "f" }] }),
+                "content[0]: input_image: expected a URL",
+            ),
             (json!({ "role": "assistant", "tool_calls": [{}] }), "tool_calls[0]: expected `id`"),
             (
                 json!({ "role": "user", "parts": vec![json!({ "type": "text" }); MAX_PARTS + 1] }),

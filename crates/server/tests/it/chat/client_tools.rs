@@ -48,7 +48,7 @@ async fn the_client_is_told_and_the_answer_ends() {
 }
 
 #[tokio::test]
-async fn results_come_back_in_seven_shapes() {
+async fn results_come_back_in_many_shapes() {
     let newer = |kind: &str| {
         goes_on(json!([{ "type": "step-start" }, { "type": kind, "toolName": "weather", "toolCallId": "c1",
             "state": "output-available", "input": { "city": "Oslo" }, "output": { "sky": "grey" } }]))
@@ -59,6 +59,10 @@ async fn results_come_back_in_seven_shapes() {
     };
     let beside = |answer: Value| with_weather(json!({ "messages": [says("Oslo?"), answer] }));
     let call = json!({ "id": "c1", "type": "function", "function": { "name": "weather", "arguments": "{\"city\":\"Oslo\"}" } });
+    let streamed = json!({ "toolCallId": "c1", "toolName": "weather", "args": { "city": "Oslo" } });
+    let tool_call = json!({ "type": "tool-call", "toolCallId": "c1", "toolName": "weather", "input": { "city": "Oslo" } });
+    let tool_result = json!({ "type": "tool-result", "toolCallId": "c1", "toolName": "weather",
+        "output": { "type": "json", "value": { "sky": "grey" } } });
     let shapes = [
         newer("tool-weather"),
         newer("dynamic-tool"),
@@ -74,6 +78,17 @@ async fn results_come_back_in_seven_shapes() {
             json!({ "messages": [says("Oslo?"), { "role": "assistant", "content": null, "tool_calls": [call] },
             { "role": "tool", "tool_call_id": "c1", "content": "{\"sky\":\"grey\"}" }] }),
         ),
+        // As the first design of client tools had it: the calls as the stream told them.
+        with_weather(
+            json!({ "messages": [says("Oslo?"), { "role": "assistant", "content": "", "toolCalls": [streamed] },
+            { "role": "tool", "content": "{\"sky\":\"grey\"}", "toolCallId": "c1" }] }),
+        ),
+        with_weather(
+            json!({ "messages": [says("Oslo?"), { "role": "assistant", "content": "", "tool_calls": [streamed] },
+            { "role": "tool", "content": "{\"sky\":\"grey\"}", "tool_call_id": "c1" }] }),
+        ),
+        with_weather(json!({ "messages": [says("Oslo?"), { "role": "assistant", "content": [tool_call] },
+            { "role": "tool", "content": [tool_result] }] })),
     ];
     let (p, model) = with_model(|_| {}).await;
     model.always(Answer::text("Grey."));
