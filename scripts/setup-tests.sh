@@ -68,6 +68,10 @@ for project in ${@:-tests/mentra-sdk tests/conformance tests/mcp-clients tests/m
       newer_node "$project"
       python_clients "$project"
       ;;
-    tests/chat-clients | tests/console | web/client) newer_node "$project" ;;
+    tests/chat-clients)
+      newer_node "$project"
+      python_clients "$project"
+      ;;
+    tests/console | web/client) newer_node "$project" ;;
   esac
 done

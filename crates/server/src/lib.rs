@@ -28,6 +28,7 @@ mod icons;
 mod lifecycle;
 mod listen;
 mod mcp;
+mod model_access;
 pub mod models;
 pub mod openapi;
 mod parts;

@@ -31,7 +31,6 @@ pub use crate::rest::models::{ModelOverview, OverviewFile, OverviewMissing, Over
 use crate::{
     config::{Config, ModelConfig},
     serve::{StartError, World},
-    state::AppState,
 };
 
 /// How long a server on this machine may take to say what it has.
@@ -110,6 +109,11 @@ impl ModelBook {
             }
             Some(_) => {}
         }
+    }
+
+    /// Whether a model is asked with a key, so that somebody pays for it.
+    pub(crate) fn needs_key(&self, name: &ModelName) -> bool {
+        self.models.needs_key(name)
     }
 
     /// Whose limits hold for tools where nobody names a model, as far as somebody looked.
@@ -262,22 +266,4 @@ fn file(name: &str, path: &Path, model: &ModelConfig) -> Result<FileModel, Strin
         }
     }
     Ok(FileModel { name: name.to_owned(), path: path.to_owned(), calling, threads, context })
-}
-
-/// The model for a chat.
-pub(crate) async fn model(state: &AppState, name: Option<&str>) -> Result<Arc<dyn Model>, ModelError> {
-    state.models.get(name, &state.lifecycle.tasks).await
-}
-
-/// The names of all models that can be chosen, the one for those who name none first.
-pub(crate) async fn names(state: &AppState) -> Vec<String> {
-    let listing = state.models.listing().await;
-    let first = listing.default.iter().map(ToString::to_string);
-    let mut names: Vec<String> = Vec::new();
-    for name in first.chain(listing.models.iter().map(|model| model.name.to_string())) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
 }

@@ -28,7 +28,7 @@ use toolyard_store::{LocalSignals, OpenError, SqliteStore};
 use crate::{
     auth::{Oidc, TokenError, Tokens},
     builtin,
-    chat::Replays,
+    chat::{Replays, TurnGate},
     config::Config,
     configured,
     console::ConsoleFiles,
@@ -302,6 +302,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         kept,
         vectors,
         replays: Replays::new(&config.chat),
+        turns: TurnGate::new(&config.chat),
         lifecycle,
         metrics,
         call_metrics: CallMetrics::new(recorder),

@@ -20,7 +20,7 @@ use toolyard_store::SqliteStore;
 
 use crate::{
     auth::{self, Oidc},
-    chat::Replays,
+    chat::{Replays, TurnGate},
     config::{AuthMode, Config},
     console::ConsoleFiles,
     icons::Icons,
@@ -116,6 +116,8 @@ pub struct Shared {
     pub vectors: Option<Arc<WordVectors>>,
     /// Answers of chats that can be heard again.
     pub(crate) replays: Replays,
+    /// Answers of each user, at once and in a minute.
+    pub(crate) turns: TurnGate,
     /// What a stop waits for.
     pub lifecycle: Lifecycle,
     /// The metrics page.

@@ -32,6 +32,7 @@ use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
+use toolyard_protocol::chat::sampling::{Sampling, SamplingOption};
 
 use crate::message::{Call, Message};
 
@@ -44,6 +45,12 @@ pub use settings::{Bounds, Endpoint, Environment, FileModel, LocalServer, ModelS
 pub trait Model: Send + Sync + fmt::Debug {
     /// What it is.
     fn about(&self) -> &ModelInfo;
+
+    /// Whether it honours a part of [`ModelRequest::sampling`]. A caller who asks for one that it does not learns so before
+    /// anything is asked.
+    fn supports(&self, _option: SamplingOption) -> bool {
+        false
+    }
 
     /// Asks it. An error here is one before the first token; later ones come in the stream, as its last item.
     async fn ask(&self, request: ModelRequest) -> Result<ModelStream, ModelError>;
@@ -96,6 +103,8 @@ pub struct ModelRequest {
     pub max_tokens: Option<u32>,
     /// Between 0 and 2.
     pub temperature: Option<f64>,
+    /// How the answer is written, as far as the model [supports](Model::supports) it.
+    pub sampling: Sampling,
 }
 
 /// Calls by text, as the system text asks for them: `<tool>{"name":…,"arguments":…}</tool>`.
@@ -122,7 +131,7 @@ pub enum ToolChoice {
 /// A tool as a model sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
-    /// Letters, digits and `_`, at most 64.
+    /// Letters, digits, `_` and `-`, at most 64.
     pub name: String,
     /// What it does.
     pub description: String,

@@ -134,6 +134,14 @@ impl Models {
         self.place(name).ok().map(|place| place.family)
     }
 
+    /// Whether somebody has to pay for what this model says: it is asked with a key.
+    pub fn needs_key(&self, name: &ModelName) -> bool {
+        match self.place(name) {
+            Ok(place) => place.key.is_some(),
+            Err(error) => error.kind == ModelTrouble::Unauthorized,
+        }
+    }
+
     /// The model to use where nobody names one: the configured one, else the first that was found.
     pub fn default(&self) -> Result<Arc<dyn Model>, ModelError> {
         match self.list().default {

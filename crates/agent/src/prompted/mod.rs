@@ -20,6 +20,7 @@ use std::{collections::VecDeque, fmt, sync::Arc};
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream};
 use toolyard_core::ports::Ids;
+use toolyard_protocol::chat::sampling::SamplingOption;
 
 use self::parse::{Event, Parser, Tools};
 use crate::model::{
@@ -55,6 +56,12 @@ impl Model for PromptedModel {
         &self.about
     }
 
+    /// A model that is held to JSON cannot write the text that calls a tool.
+    fn supports(&self, option: SamplingOption) -> bool {
+        !matches!(option, SamplingOption::JsonObject | SamplingOption::JsonSchema)
+            && self.inner.supports(option)
+    }
+
     async fn ask(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         // Without the tools, a call that comes nevertheless is a bad one that says so.
         let tools = match request.choice {
@@ -81,6 +88,7 @@ fn plain(request: ModelRequest) -> ModelRequest {
         by_text,
         max_tokens: request.max_tokens,
         temperature: request.temperature,
+        sampling: request.sampling,
     }
 }
 

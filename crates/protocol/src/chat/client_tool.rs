@@ -9,6 +9,8 @@ use crate::problem::Problem;
 
 /// Longest name.
 const MAX_NAME: usize = 64;
+/// References that lead to the root of a schema, one after the other.
+const MAX_ROOT_REFERENCES: usize = 8;
 /// What a schema may say of a value.
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
 
@@ -21,6 +23,33 @@ pub struct ClientTool {
     pub description: String,
     /// JSON Schema of its arguments, an object.
     pub parameters: Value,
+}
+
+/// Whose rules hold for names and schemas.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ToolDialect {
+    /// `POST /api/chat`: a name begins with a letter and has no `-`, and a schema has no references.
+    #[default]
+    Chat,
+    /// OpenAI's own rules: any of letters, digits, `_` and `-`, and references inside of the schema.
+    OpenAi,
+}
+
+impl ToolDialect {
+    fn takes_name(self, name: &str) -> bool {
+        let fits = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || (self == Self::OpenAi && b == b'-');
+        let first = self == Self::OpenAi || name.starts_with(|c: char| c.is_ascii_alphabetic());
+        (1..=MAX_NAME).contains(&name.len()) && first && name.bytes().all(fits)
+    }
+
+    fn name_rule(self) -> String {
+        match self {
+            Self::Chat => format!(
+                "the name must begin with a letter and have letters, digits and _ only, at most {MAX_NAME}"
+            ),
+            Self::OpenAi => format!("the name must be 1 to {MAX_NAME} letters, digits, _ and -"),
+        }
+    }
 }
 
 /// Bounds of client tools. All of them are settings of the server, under `[chat]`.
@@ -67,10 +96,20 @@ impl RawClientTool {
     }
 }
 
-/// What is wrong with the tools of a request, by the rules. `taken` are names that the server's own tools have.
+/// What is wrong with the tools of a request to `POST /api/chat`. `taken` are names that the server's own tools have.
 pub fn check(
     tools: &[ClientTool],
     limits: &ClientToolLimits,
+    taken: impl Fn(&str) -> bool,
+) -> Result<(), Problem> {
+    check_dialect(tools, limits, ToolDialect::Chat, taken)
+}
+
+/// The same by the rules of a dialect.
+pub fn check_dialect(
+    tools: &[ClientTool],
+    limits: &ClientToolLimits,
+    dialect: ToolDialect,
     taken: impl Fn(&str) -> bool,
 ) -> Result<(), Problem> {
     if tools.len() > limits.tools {
@@ -85,10 +124,8 @@ pub fn check(
     let mut names = HashSet::new();
     for tool in tools {
         let at = |why: String| Problem::new(format!("clientTools.{}", shown(&tool.name)), why);
-        if !is_name(&tool.name) {
-            return Err(at(format!(
-                "the name must begin with a letter and have letters, digits and _ only, at most {MAX_NAME}"
-            )));
+        if !dialect.takes_name(&tool.name) {
+            return Err(at(dialect.name_rule()));
         }
         if !names.insert(&tool.name) {
             return Err(at("there are two of that name".to_owned()));
@@ -96,18 +133,30 @@ pub fn check(
         if taken(&tool.name) {
             return Err(at("a tool of the server has that name; choose another".to_owned()));
         }
-        if tool.parameters["type"] != "object" {
+        if root(&tool.parameters, dialect)["type"] != "object" {
             return Err(at("parameters.type: expected `object`".to_owned()));
         }
-        schema(&tool.parameters, "parameters", limits.depth, limits).map_err(at)?;
+        schema(&tool.parameters, "parameters", limits.depth, limits, dialect).map_err(at)?;
     }
     Ok(())
 }
 
-fn is_name(name: &str) -> bool {
-    name.len() <= MAX_NAME
-        && name.starts_with(|c: char| c.is_ascii_alphabetic())
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+/// What a schema says of the value itself. Generators put a type that contains itself behind a reference.
+fn root(schema: &Value, dialect: ToolDialect) -> &Value {
+    let mut found = schema;
+    for _ in 0..MAX_ROOT_REFERENCES {
+        let target = match found["$ref"].as_str().and_then(|reference| reference.strip_prefix('#')) {
+            Some(pointer) if dialect == ToolDialect::OpenAi && found.get("type").is_none() => {
+                schema.pointer(pointer)
+            }
+            _ => None,
+        };
+        match target {
+            Some(target) => found = target,
+            None => break,
+        }
+    }
+    found
 }
 
 fn shown(name: &str) -> String {
@@ -115,7 +164,13 @@ fn shown(name: &str) -> String {
 }
 
 /// Walks a schema. What stands inside `enum`, `const`, `default` and `examples` is data, not schema.
-fn schema(value: &Value, path: &str, depth: usize, limits: &ClientToolLimits) -> Result<(), String> {
+fn schema(
+    value: &Value,
+    path: &str,
+    depth: usize,
+    limits: &ClientToolLimits,
+    dialect: ToolDialect,
+) -> Result<(), String> {
     let fields: &Map<String, Value> = match value {
         Value::Object(fields) => fields,
         Value::Bool(_) => return Ok(()),
@@ -127,6 +182,14 @@ fn schema(value: &Value, path: &str, depth: usize, limits: &ClientToolLimits) ->
     for (keyword, inside) in fields {
         let at = format!("{path}.{keyword}");
         match keyword.as_str() {
+            // Where it leads is checked when the schema is compiled.
+            "$ref" if dialect == ToolDialect::OpenAi => {
+                if !inside.as_str().is_some_and(|reference| reference.starts_with('#')) {
+                    return Err(format!(
+                        "{at}: expected a reference inside of this schema, such as #/$defs/Name"
+                    ));
+                }
+            }
             "$ref" | "$dynamicRef" | "$recursiveRef" => {
                 return Err(format!("{at}: references are not taken; write it out"));
             }
@@ -137,13 +200,13 @@ fn schema(value: &Value, path: &str, depth: usize, limits: &ClientToolLimits) ->
                     return Err(format!("{at}: {} members; at most {}", members.len(), limits.properties));
                 }
                 for (name, member) in members {
-                    schema(member, &format!("{at}.{}", shown(name)), deeper, limits)?;
+                    schema(member, &format!("{at}.{}", shown(name)), deeper, limits, dialect)?;
                 }
             }
             "oneOf" | "anyOf" | "allOf" | "prefixItems" => {
                 let Value::Array(list) = inside else { return Err(format!("{at}: expected a list")) };
                 for (index, one) in list.iter().enumerate() {
-                    schema(one, &format!("{at}[{index}]"), deeper, limits)?;
+                    schema(one, &format!("{at}[{index}]"), deeper, limits, dialect)?;
                 }
             }
             "items"
@@ -154,7 +217,7 @@ fn schema(value: &Value, path: &str, depth: usize, limits: &ClientToolLimits) ->
             | "else"
             | "contains"
             | "propertyNames" => {
-                schema(inside, &at, deeper, limits)?;
+                schema(inside, &at, deeper, limits, dialect)?;
             }
             _ => {}
         }
@@ -182,9 +245,51 @@ mod tests {
     }
 
     fn told(tools: &[ClientTool]) -> String {
+        told_in(ToolDialect::Chat, tools)
+    }
+
+    fn told_in(dialect: ToolDialect, tools: &[ClientTool]) -> String {
         let taken = |name: &str| name == "com_ex__taken";
-        check(tools, &ClientToolLimits::default(), taken)
+        check_dialect(tools, &ClientToolLimits::default(), dialect, taken)
             .map_or_else(|problem| problem.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn openai_has_other_names_and_references_inside() {
+        let object = || json!({ "type": "object" });
+        let openai = |tool| told_in(ToolDialect::OpenAi, &[tool]);
+        for name in ["get-weather", "1st", "-", "_x", "A9", &"a".repeat(64)] {
+            assert_eq!(openai(tool(name, object())), "", "{name}");
+        }
+        for name in ["", "a b", "a.b", "ä", &"a".repeat(65)] {
+            assert!(openai(tool(name, object())).contains("1 to 64 letters, digits, _ and -"), "{name}");
+        }
+        let node = json!({ "type": "object", "properties": { "next": { "$ref": "#/$defs/Node" } } });
+        let nested = json!({ "type": "object", "properties": { "x": { "$ref": "#/$defs/Node" } }, "$defs": { "Node": node } });
+        assert_eq!(openai(tool("a", nested)), "");
+        let at_root = json!({ "$ref": "#/$defs/Node", "$defs": { "Node": node } });
+        assert_eq!(openai(tool("a", at_root)), "");
+        for (schema, why) in [
+            (
+                json!({ "$ref": "#/$defs/Loop", "$defs": { "Loop": { "$ref": "#/$defs/Loop" } } }),
+                "expected `object`",
+            ),
+            (
+                json!({ "type": "object", "properties": { "x": { "$ref": "https://e/x.json" } } }),
+                "x.$ref: expected a ref",
+            ),
+            (
+                json!({ "type": "object", "properties": { "x": { "$ref": 5 } } }),
+                "x.$ref: expected a reference",
+            ),
+            (
+                json!({ "type": "object", "properties": { "x": { "$dynamicRef": "#x" } } }),
+                "$dynamicRef: references",
+            ),
+        ] {
+            let told = openai(tool("a", schema));
+            assert!(told.contains(why), "{why}: {told}");
+        }
     }
 
     fn nested(depth: usize) -> Value {

@@ -7,18 +7,22 @@
 //! | tools that the caller's own client runs, and the rules for them | [`client_tool`] |
 //! | the stream of AI SDK 5 and later | [`ui`] |
 //! | the stream of AI SDK 4 and hustle-incognito | [`v1`] |
-//! | what OpenAI's clients speak | [`openai`] |
+//! | what OpenAI's clients speak | [`openai`], [`responses`] |
+//! | how an answer is written | [`sampling`] |
 
 pub mod client_tool;
 pub mod message;
 pub mod openai;
 pub mod request;
+pub mod responses;
+pub mod sampling;
 pub mod ui;
 pub mod v1;
 
-pub use client_tool::{ClientTool, ClientToolLimits};
+pub use client_tool::{ClientTool, ClientToolLimits, ToolDialect};
 pub use message::{CallState, ChatCall, ChatMessage, ChatPart, Role};
 pub use request::{ChatProtocol, ChatRequest};
+pub use sampling::Sampling;
 
 use crate::problem::Problem;
 
@@ -59,4 +63,14 @@ fn read_body<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Vec<Probl
     from.end()
         .map_err(|error| vec![Problem::new("", format!("the body goes on after its JSON: {error}"))])?;
     Ok(read)
+}
+
+/// What is left of a body as a type, or where it is not one.
+fn read_fields<T: serde::de::DeserializeOwned>(
+    fields: serde_json::Map<String, serde_json::Value>,
+) -> Result<T, Vec<Problem>> {
+    serde_path_to_error::deserialize(serde_json::Value::Object(fields)).map_err(|error| {
+        let path = error.path().to_string();
+        vec![Problem::new(path, error.into_inner().to_string())]
+    })
 }

@@ -6,28 +6,30 @@ use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolyard_agent::{
     event::{Finish, TurnEvent},
-    model::{Model, ModelError, ModelRequest, ToolChoice},
+    model::{Model, ModelError, ModelRequest, ToolChoice, limits},
     turn::{Ended, Turn},
 };
 use toolyard_core::{catalog::CatalogView, schema::Schema};
 use toolyard_protocol::{
     Problem, UserId,
-    chat::{ChatMessage, ClientTool, client_tool},
+    chat::{ChatMessage, ClientTool, Sampling, ToolDialect, client_tool, sampling::SamplingOption},
     tool::Category,
     trace::TraceParent,
 };
 
 use super::{
+    MAX_SHOWN,
     conversation::Conversation,
     platform,
     tools::{self, Selection, ViewTools},
     toolset::ChatTools,
+    turns::{TurnPermit, TurnRefusal},
 };
 use crate::{
     auth::ActingFor,
     builtin::{READ_RESULT, SEARCH_TOOLS},
     error::Failure,
-    models,
+    model_access,
     state::AppState,
 };
 
@@ -48,6 +50,11 @@ pub(super) struct Asked {
     pub(super) choice: ToolChoice,
     pub(super) max_tokens: Option<u32>,
     pub(super) temperature: Option<f64>,
+    pub(super) sampling: Sampling,
+    /// Only these tools, of the client and of the server; missing is all.
+    pub(super) tool_filter: Option<Vec<String>>,
+    /// Whose rules hold for the tools of the client.
+    pub(super) dialect: ToolDialect,
     /// Whether the client is one that runs the platform's own interface tools.
     pub(super) has_interface: bool,
     pub(super) trace: Option<TraceParent>,
@@ -76,6 +83,21 @@ pub(super) enum NotBegun {
     Failure(Failure),
     Model(ModelError),
     Tool(BadTool),
+    Limited(TurnRefusal),
+    Unsupported(UnsupportedOption),
+}
+
+/// What the model cannot do that was asked of it. Each door names the parameter as its clients do.
+pub(super) struct UnsupportedOption {
+    pub(super) option: SamplingOption,
+    pub(super) model: String,
+}
+
+impl UnsupportedOption {
+    /// What to do about it.
+    pub(super) fn message(&self) -> String {
+        format!("{} cannot honour it; leave it out, or choose another model", self.model)
+    }
 }
 
 /// What is wrong with the tools of the client. Each door names the place as its clients do.
@@ -128,7 +150,16 @@ pub(super) async fn begin(state: &AppState, who: ActingFor, asked: Asked) -> Res
         let own: Vec<_> = platform::tools().into_iter().filter(new).collect();
         client_tools.extend(own);
     }
-    let of_client = checked(state, &view, &client_tools)?;
+    let mut of_client = checked(state, &view, &client_tools, asked.dialect)?;
+    let only = match asked.tool_filter {
+        Some(names) => {
+            let is_known = |name: &str| of_client.iter().any(|(tool, _)| tool.spec.name == name);
+            check_filter(state, &view, &names, is_known)?;
+            of_client.retain(|(tool, _)| names.contains(&tool.spec.name));
+            Some(names)
+        }
+        None => asked.only,
+    };
     let conversation = Conversation::read(&asked.messages, config.result_chars);
     if conversation.messages.is_empty() {
         return Err(Failure::invalid("messages: nothing that a model could answer").into());
@@ -140,19 +171,26 @@ pub(super) async fn begin(state: &AppState, who: ActingFor, asked: Asked) -> Res
         );
         return Err(Failure::invalid(text).into());
     }
+    let permit = state.turns.enter(&who.user).map_err(NotBegun::Limited)?;
     let model = chosen(state, asked.model.as_deref()).await?;
+    if let Some(option) = asked.sampling.requires().find(|option| !model.supports(*option)) {
+        return Err(NotBegun::Unsupported(UnsupportedOption { option, model: model.about().id.clone() }));
+    }
     let system = system(state, asked.system, conversation.system)?;
     let user = who.user.clone();
     let tools = ChatTools {
         state: state.clone(),
         who,
-        selection: Selection { categories, only: asked.only, without: asked.without },
+        selection: Selection { categories, only, without: asked.without },
         of_client,
         trace: asked.trace,
         shown: Mutex::new(None),
     };
     let mut limits = config.limits();
     limits.steps = asked.max_steps.map_or(limits.steps, |steps| clamp(steps, limits.steps));
+    if asked.sampling.parallel_calls == Some(false) {
+        limits.calls = 1;
+    }
     let request = ModelRequest {
         system,
         messages: conversation.messages,
@@ -160,6 +198,7 @@ pub(super) async fn begin(state: &AppState, who: ActingFor, asked: Asked) -> Res
         choice: asked.choice,
         max_tokens: asked.max_tokens,
         temperature: asked.temperature,
+        sampling: asked.sampling,
         ..ModelRequest::default()
     };
     let (events_to, events) = mpsc::channel(EVENT_QUEUE);
@@ -168,7 +207,7 @@ pub(super) async fn begin(state: &AppState, who: ActingFor, asked: Asked) -> Res
     let tools = Arc::new(tools);
     let turn =
         Turn { model, tools, limits, always: always(&view), cancel: cancel.clone(), events: events_to };
-    state.lifecycle.calls.spawn(run(turn, request, user, id.clone()));
+    state.lifecycle.calls.spawn(run(turn, request, user, id.clone(), permit));
     Ok(Begun { model: id, events, _leave: cancel.clone().drop_guard(), cancel })
 }
 
@@ -179,7 +218,7 @@ fn always(view: &CatalogView) -> Vec<String> {
 }
 
 /// Runs a turn, and leaves one line in the log. Nothing that was said is in it.
-async fn run(turn: Turn, request: ModelRequest, user: UserId, model: String) {
+async fn run(turn: Turn, request: ModelRequest, user: UserId, model: String, _counted: TurnPermit) {
     let Ended { finish, usage, steps, .. } = turn.run(request).await;
     let (input, output) = (usage.input, usage.output);
     match finish {
@@ -216,13 +255,16 @@ fn checked(
     state: &AppState,
     view: &CatalogView,
     client_tools: &[ClientTool],
+    dialect: ToolDialect,
 ) -> Result<ClientTools, BadTool> {
     if client_tools.is_empty() {
         return Ok(Vec::new());
     }
     let of_server = ViewTools::of(view, state.vectors.as_ref());
-    let limits = state.config.chat.client_tool_limits();
-    let check = |tools: &[ClientTool]| client_tool::check(tools, &limits, |name| of_server.has(name));
+    let bounds = state.config.chat.client_tool_limits();
+    let check = |tools: &[ClientTool]| {
+        client_tool::check_dialect(tools, &bounds, dialect, |name| of_server.has(name))
+    };
     let named = |index: usize| client_tools.get(index).map(|tool| (index, tool.name.clone()));
     check(client_tools).map_err(|problem| {
         // One of them is named in the path: the one that ends the shortest list which is not taken.
@@ -236,16 +278,41 @@ fn checked(
             within: problem.path,
             why: problem.message,
         })?;
-        Ok((tools::of_client(tool), schema))
+        let offered = tools::of_client(tool);
+        limits::check_written_out(&offered.spec.schema).map_err(|why| BadTool {
+            tool: named(index),
+            within: "parameters".to_owned(),
+            why,
+        })?;
+        Ok((offered, schema))
     });
     compiled.collect()
+}
+
+/// Whoever names a tool that is not there learns so, instead of getting an answer without it.
+fn check_filter(
+    state: &AppState,
+    view: &CatalogView,
+    names: &[String],
+    is_clients: impl Fn(&str) -> bool,
+) -> Result<(), Failure> {
+    let of_server = ViewTools::of(view, state.vectors.as_ref());
+    match names.iter().find(|name| !is_clients(name) && !of_server.has(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let name: String = name.chars().take(MAX_SHOWN).collect();
+            let problem =
+                Problem::new("tool_choice", format!("there is no tool {name}; name one of `tools`"));
+            Err(Failure::problems(problem.to_string(), vec![problem]))
+        }
+    }
 }
 
 async fn chosen(state: &AppState, name: Option<&str>) -> Result<Arc<dyn Model>, NotBegun> {
     if name.is_some() && !state.config.chat.callers_choose_model {
         return Err(Failure::invalid("model: this server chooses the model itself; leave it out").into());
     }
-    models::model(state, name).await.map_err(NotBegun::Model)
+    model_access::model(state, name).await.map_err(NotBegun::Model)
 }
 
 /// How the model shall behave: as the operator says, and as the caller says where it may.

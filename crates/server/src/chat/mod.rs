@@ -8,6 +8,7 @@
 //! | the streams | `respond`, `ui`, `v1` |
 //! | answers that can be heard again | `resume` |
 //! | OpenAI's clients | `openai` |
+//! | how many answers a user may have | `turns` |
 
 mod begin;
 mod conversation;
@@ -17,9 +18,12 @@ mod respond;
 mod resume;
 mod tools;
 mod toolset;
+mod turns;
 mod ui;
 mod v1;
 mod words;
+
+use std::time::Duration;
 
 use axum::{
     extract::{Path, Request, State},
@@ -38,10 +42,12 @@ use self::{
     begin::{Asked, NotBegun},
     respond::Writer,
     resume::TooManyReaders,
+    turns::TurnRefusal,
 };
 pub(crate) use self::{
     resume::Replays,
     tools::{ViewTools, spec_of},
+    turns::TurnGate,
 };
 use crate::{
     auth::{self, ActingFor, USER_HEADER},
@@ -171,6 +177,11 @@ async fn answer(
         Ok(begun) => begun,
         Err(NotBegun::Failure(failure)) => return failure.into_response(),
         Err(NotBegun::Model(error)) => return no_model(&error),
+        Err(NotBegun::Limited(refusal)) => return limited(&refusal),
+        Err(NotBegun::Unsupported(unsupported)) => {
+            return Failure::invalid(format!("{:?}: {}", unsupported.option, unsupported.message()))
+                .into_response();
+        }
         Err(NotBegun::Tool(tool)) => {
             let problem = tool.problem("clientTools", |_, name| format!("clientTools.{}", short(name)));
             return Failure::problems(problem.to_string(), vec![problem]).into_response();
@@ -283,9 +294,19 @@ fn no_model(error: &ModelError) -> Response {
     with_wait(Failure::new(code, error.text.clone()).into_response(), error)
 }
 
+/// A user who has as many answers as they may.
+fn limited(refusal: &TurnRefusal) -> Response {
+    let (code, text, wait) = refusal.told();
+    with_retry(Failure::new(code, text).into_response(), Some(wait))
+}
+
 /// With the wait that the vendor asks for, never a shorter one.
-fn with_wait(mut response: Response, error: &ModelError) -> Response {
-    if let Some(wait) = error.retry_after {
+fn with_wait(response: Response, error: &ModelError) -> Response {
+    with_retry(response, error.retry_after)
+}
+
+fn with_retry(mut response: Response, wait: Option<Duration>) -> Response {
+    if let Some(wait) = wait {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
     }

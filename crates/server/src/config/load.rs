@@ -149,6 +149,12 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     at_least("sessions.stream_queue", config.sessions.stream_queue as u64, 1)?;
     at_least("sessions.control_queue", config.sessions.control_queue as u64, 8)?;
     at_least("sessions.sweep_ms", config.sessions.sweep_ms, 10)?;
+    at_least("chat.turns_per_user", config.chat.turns_per_user as u64, 1)?;
+    at_least("chat.turns_per_minute", config.chat.turns_per_minute.into(), 1)?;
+    if config.chat.models.iter().any(|pattern| !pattern.contains(['/', '*'])) {
+        let text = "expected names such as `openai/gpt-5-mini`, or patterns such as `ollama/*`";
+        return Err(wrong("chat.models", text));
+    }
     at_least("mcp.page_size", config.mcp.page_size as u64, 1)?;
     at_least("mcp.session_days", config.mcp.session_days.into(), 1)?;
     at_least("mcp.streams_per_user", config.mcp.streams_per_user as u64, 1)?;

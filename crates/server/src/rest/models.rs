@@ -13,6 +13,7 @@ use super::{Answer, ok};
 use crate::{
     auth::Anybody,
     config::CallingSchema,
+    model_access,
     routes::{Access, Route},
     state::AppState,
 };
@@ -128,7 +129,7 @@ pub(crate) fn routes() -> Vec<Route> {
 }
 
 async fn list(State(state): State<AppState>, Anybody(who): Anybody) -> Answer {
-    let listing = state.models.listing().await;
+    let listing = model_access::listing(&state).await;
     ok(&match who.is_operator() {
         true => ModelOverview::for_operator(listing),
         false => ModelOverview::for_user(listing),

@@ -19,8 +19,10 @@ fn tests() -> PathBuf {
 /// The folder of the clients.
 fn folder() -> PathBuf {
     let folder = tests().join("chat-clients");
-    let installed = folder.join("node_modules/.package-lock.json");
-    assert!(installed.exists(), "the chat clients are not installed; run scripts/setup-tests.sh");
+    for installed in ["node_modules/.package-lock.json", ".venv/installed"] {
+        let there = folder.join(installed).exists();
+        assert!(there, "the chat clients are not installed; run scripts/setup-tests.sh");
+    }
     folder
 }
 
@@ -43,15 +45,16 @@ impl Program {
     /// Starts a file of the folder with its plan.
     pub(crate) async fn start(file: &str, plan: &Value) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let mut command = Command::new(node());
+        let python = || folder().join(".venv/bin/python");
+        let mut command = Command::new(if file.ends_with(".py") { python() } else { node() });
         command.arg(file).arg(plan.to_string()).current_dir(folder()).env("HOME", home.path());
         // No way out of this machine.
         command.env("HTTPS_PROXY", "http://127.0.0.1:1").env("NO_PROXY", "127.0.0.1");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         command.stderr(File::create(home.path().join("stderr")).unwrap());
-        let mut child = command
-            .spawn()
-            .unwrap_or_else(|error| panic!("Node does not start ({error}); run scripts/setup-tests.sh"));
+        let mut child = command.spawn().unwrap_or_else(|error| {
+            panic!("the client does not start ({error}); run scripts/setup-tests.sh")
+        });
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let mut program = Self { child, input: Some(input), lines: BufReader::new(output).lines(), home };
         program.says("ready").await;

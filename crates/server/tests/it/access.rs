@@ -149,6 +149,7 @@ fn rows() -> Vec<Row> {
             503,
             json!({ "messages": [{ "role": "user", "content": "hi" }] }),
         ),
+        ("POST", "/v1/responses", ACTING, Ada, 503, json!({ "input": "hi" })),
         ("GET", "/v1/models", ACTING, Ada, 200, no.clone()),
         ("GET", "/.well-known/oauth-protected-resource", PUBLIC, Nobody, 200, no.clone()),
         ("GET", "/.well-known/oauth-protected-resource/mcp", PUBLIC, Nobody, 200, no.clone()),

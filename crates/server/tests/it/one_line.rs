@@ -108,6 +108,22 @@ async fn streams_of_openai_clients() {
 }
 
 #[tokio::test]
+async fn streams_of_responses() {
+    let (p, model) = with_model(|_| {}).await;
+    for line_break in BREAKS {
+        let city = pretty(&json!({ "city": "Oslo" }), line_break);
+        model.answers([Answer::new().and_call_in_pieces("weather", [city.as_str()])]);
+        let function = with(weather(), json!({ "type": "function" }));
+        let body = json!({ "input": "hi", "tools": [function], "stream": true });
+        let answer = p.user("ada").post("/v1/responses", &body).await.expect(200);
+        let events = events_in(&answer.text);
+        let called = &events.last().unwrap()["response"]["output"][0];
+        let arguments: Value = serde_json::from_str(called["arguments"].as_str().unwrap()).unwrap();
+        assert_eq!(arguments, json!({ "city": "Oslo" }));
+    }
+}
+
+#[tokio::test]
 async fn calls_over_rest_with_progress() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;

@@ -1,6 +1,7 @@
 //! A request, as such servers read it.
 
 use serde_json::{Value, json, value::RawValue};
+use toolyard_protocol::chat::sampling::{ResponseFormat, Sampling};
 
 use crate::{
     message::{Assistant, Call, FileData, Message, Part},
@@ -33,7 +34,44 @@ pub(super) fn body(id: &str, model: &str, family: Family, fits: &Fits, request: 
     if let Some(temperature) = request.temperature {
         body["temperature"] = temperature.into();
     }
+    sampling(&mut body, &request.sampling, !tools.is_empty());
     body
+}
+
+fn sampling(body: &mut Value, sampling: &Sampling, has_tools: bool) {
+    let Sampling { top_p, stop, seed, frequency_penalty, presence_penalty, reasoning_effort, format, .. } =
+        sampling;
+    let mut set = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            body[name] = value;
+        }
+    };
+    set("top_p", top_p.map(Value::from));
+    set("stop", (!stop.is_empty()).then(|| stop.as_slice().into()));
+    set("seed", seed.map(Value::from));
+    set("frequency_penalty", frequency_penalty.map(Value::from));
+    set("presence_penalty", presence_penalty.map(Value::from));
+    set("reasoning_effort", reasoning_effort.map(|effort| effort.word().into()));
+    // Servers refuse it where there is nothing to call.
+    set("parallel_tool_calls", sampling.parallel_calls.filter(|_| has_tools).map(Value::from));
+    set("response_format", response_format(format));
+}
+
+fn response_format(format: &ResponseFormat) -> Option<Value> {
+    match format {
+        ResponseFormat::Text => None,
+        ResponseFormat::JsonObject => Some(json!({ "type": "json_object" })),
+        ResponseFormat::JsonSchema(format) => {
+            let mut schema = json!({ "name": format.name, "schema": format.schema });
+            if let Some(description) = &format.description {
+                schema["description"] = description.as_str().into();
+            }
+            if let Some(strict) = format.strict {
+                schema["strict"] = strict.into();
+            }
+            Some(json!({ "type": "json_schema", "json_schema": schema }))
+        }
+    }
 }
 
 fn tool(tool: &ToolSpec) -> Value {
@@ -127,6 +165,8 @@ fn object(arguments: &RawValue) -> &str {
 mod tests {
     use std::sync::Arc;
 
+    use toolyard_protocol::chat::sampling::{JsonFormat, ReasoningEffort};
+
     use super::*;
     use crate::{message::ToolAnswer, model::arguments_of};
 
@@ -188,6 +228,42 @@ mod tests {
                 "max_tokens": 9, "temperature": 0.5,
             })
         );
+    }
+
+    #[test]
+    fn how_an_answer_is_written_is_passed_on() {
+        let format = JsonFormat {
+            name: "x".to_owned(),
+            description: None,
+            schema: json!({ "type": "object" }),
+            strict: Some(true),
+        };
+        let sampling = Sampling {
+            top_p: Some(0.5),
+            stop: vec!["END".to_owned()],
+            seed: Some(7),
+            frequency_penalty: Some(1.0),
+            presence_penalty: Some(-1.0),
+            reasoning_effort: Some(ReasoningEffort::Low),
+            format: ResponseFormat::JsonSchema(Arc::new(format)),
+            parallel_calls: Some(false),
+        };
+        let request = ModelRequest { tools: vec![spec()], sampling, ..ModelRequest::default() };
+        let sent =
+            |request: &ModelRequest| body("local/m", "m", Family::Compatible, &Fits::default(), request);
+        let mut body = sent(&request);
+        let members = body.as_object_mut().unwrap();
+        members.retain(|name, _| {
+            !["model", "stream", "stream_options", "tools", "messages"].contains(&name.as_str())
+        });
+        assert_eq!(
+            body,
+            json!({ "top_p": 0.5, "stop": ["END"], "seed": 7, "frequency_penalty": 1.0, "presence_penalty": -1.0,
+                "reasoning_effort": "low", "parallel_tool_calls": false, "response_format": { "type": "json_schema",
+                "json_schema": { "name": "x", "schema": { "type": "object" }, "strict": true } } })
+        );
+        let without_tools = ModelRequest { tools: Vec::new(), ..request };
+        assert!(sent(&without_tools).get("parallel_tool_calls").is_none());
     }
 
     #[test]

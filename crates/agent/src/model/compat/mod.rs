@@ -16,6 +16,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use reqwest::{Client, Response, header};
 use toolyard_core::ports::Ids;
+use toolyard_protocol::chat::sampling::SamplingOption;
 
 use super::{
     Bounds, Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream,
@@ -59,6 +60,11 @@ impl std::fmt::Debug for CompatModel {
 impl Model for CompatModel {
     fn about(&self) -> &ModelInfo {
         &self.info
+    }
+
+    /// All are parameters of this protocol; a server that does not take one says so.
+    fn supports(&self, _option: SamplingOption) -> bool {
+        true
     }
 
     async fn ask(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {

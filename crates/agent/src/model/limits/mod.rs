@@ -45,8 +45,6 @@ struct Limits {
     tools: usize,
     /// Longest name of a tool.
     name: usize,
-    /// Whether a name has to begin with a letter or `_`.
-    letter_first: bool,
     /// Characters in the names of properties beside letters and digits, and how many in all; None for any.
     property: Option<(&'static str, usize)>,
     /// What must not stand at the top.
@@ -80,7 +78,6 @@ impl Family {
             Self::OpenAi => Limits {
                 tools: 128,
                 name: 64,
-                letter_first: false,
                 property: None,
                 not_at_root: &["oneOf", "anyOf", "allOf", "enum", "not"],
                 keywords: Keywords::All,
@@ -90,7 +87,6 @@ impl Family {
             Self::Compatible => Limits {
                 tools: 128,
                 name: 64,
-                letter_first: false,
                 property: None,
                 not_at_root: &["oneOf", "anyOf", "allOf", "enum", "not"],
                 keywords: Keywords::Without(&[
@@ -112,7 +108,6 @@ impl Family {
             Self::Anthropic => Limits {
                 tools: 256,
                 name: 128,
-                letter_first: false,
                 property: Some(("_.-", 64)),
                 not_at_root: &["oneOf", "anyOf", "allOf"],
                 keywords: Keywords::All,
@@ -121,7 +116,6 @@ impl Family {
             Self::Gemini => Limits {
                 tools: 128,
                 name: 64,
-                letter_first: true,
                 property: None,
                 not_at_root: &["anyOf", "enum"],
                 keywords: Keywords::Only(&[
@@ -178,10 +172,15 @@ pub fn fit(family: Family, tool: &ToolSpec) -> Fit {
 
 fn bad_name(limits: &Limits, name: &str) -> Option<String> {
     let fits = (1..=limits.name).contains(&name.len())
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
-        && !(limits.letter_first && name.starts_with(|c: char| !c.is_ascii_alphabetic() && c != '_'));
-    let first = if limits.letter_first { ", a letter or _ first" } else { "" };
-    (!fits).then(|| format!("its name must be 1 to {} letters, digits, _ or -{first}", limits.name))
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+    (!fits).then(|| format!("its name must be 1 to {} letters, digits, _ or -", limits.name))
+}
+
+/// Whether a schema can be written out for models at all, references included. A caller who brings one that cannot learns so,
+/// instead of not being offered the tool.
+pub fn check_written_out(schema: &Value) -> Result<(), String> {
+    let schema = inline::inline(schema)?;
+    too_long(&schema).map_or(Ok(()), Err)
 }
 
 fn too_long(schema: &Value) -> Option<String> {

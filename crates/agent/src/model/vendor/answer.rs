@@ -86,7 +86,7 @@ impl Answer {
 
     /// Anthropic's calls grow: each chunk has all of the text so far. Gemini's come whole, and their ids may repeat.
     fn call(&mut self, call: ToolCall, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        let name = from_wire(&call.fn_name);
+        let name = from_wire(self.kind, &call.fn_name);
         match (self.kind, call.fn_arguments) {
             (Kind::Anthropic, Value::String(text)) => {
                 let (at, heard) = match &self.growing {

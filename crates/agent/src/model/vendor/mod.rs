@@ -18,6 +18,7 @@ use genai::{
     webc::{self, StreamTimeout},
 };
 use toolyard_core::ports::Ids;
+use toolyard_protocol::chat::sampling::SamplingOption;
 
 use super::{
     Bounds, Model, ModelError, ModelInfo, ModelRequest, ModelStream, ModelTrouble,
@@ -76,6 +77,20 @@ impl std::fmt::Debug for VendorModel {
 impl Model for VendorModel {
     fn about(&self) -> &ModelInfo {
         &self.info
+    }
+
+    fn supports(&self, option: SamplingOption) -> bool {
+        match option {
+            SamplingOption::TopP
+            | SamplingOption::Stop
+            | SamplingOption::ReasoningEffort
+            | SamplingOption::JsonSchema => true,
+            SamplingOption::Seed => self.kind == Kind::Gemini,
+            // Neither has the first; `genai` does not send the others.
+            SamplingOption::JsonObject
+            | SamplingOption::FrequencyPenalty
+            | SamplingOption::PresencePenalty => false,
+        }
     }
 
     async fn ask(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {

@@ -1,10 +1,11 @@
 //! A request in `genai`'s terms.
 
 use genai::chat::{
-    Binary, ChatMessage, ChatOptions, ChatRequest, ContentPart, MessageContent, Tool, ToolCall,
-    ToolChoice as Choice, ToolName, ToolResponse,
+    Binary, ChatMessage, ChatOptions, ChatRequest, ChatResponseFormat, ContentPart, JsonSpec, MessageContent,
+    ReasoningEffort as Effort, Tool, ToolCall, ToolChoice as Choice, ToolName, ToolResponse,
 };
 use serde_json::{Value, json};
+use toolyard_protocol::chat::sampling::{ReasoningEffort, ResponseFormat, Sampling};
 
 use super::Kind;
 use crate::{
@@ -23,14 +24,27 @@ const RESERVED: &[&str] =
 /// What is added to such a name.
 const OURS: &str = "__ours";
 
+/// What Gemini gets before a name that begins with neither a letter nor `_`, and before one that begins with just this.
+const LETTER: &str = "n__";
+
 /// A tool's name as it is sent.
-fn to_wire(name: &str) -> String {
-    if RESERVED.contains(&name) { format!("{name}{OURS}") } else { name.to_owned() }
+fn to_wire(kind: Kind, name: &str) -> String {
+    let odd = |name: &str| {
+        name.starts_with(|c: char| !c.is_ascii_alphabetic() && c != '_') || name.starts_with(LETTER)
+    };
+    if RESERVED.contains(&name) {
+        format!("{name}{OURS}")
+    } else if kind == Kind::Gemini && odd(name) {
+        format!("{LETTER}{name}")
+    } else {
+        name.to_owned()
+    }
 }
 
 /// The tool's name that was sent so.
-pub(super) fn from_wire(name: &str) -> &str {
-    name.strip_suffix(OURS).filter(|name| RESERVED.contains(name)).unwrap_or(name)
+pub(super) fn from_wire(kind: Kind, name: &str) -> &str {
+    let name = name.strip_suffix(OURS).filter(|name| RESERVED.contains(name)).unwrap_or(name);
+    name.strip_prefix(LETTER).filter(|_| kind == Kind::Gemini).unwrap_or(name)
 }
 
 /// What is asked of `model`, which we call `id`.
@@ -45,7 +59,7 @@ pub(super) fn request(
     let tools: Vec<_> = fitted
         .iter()
         .map(|tool| {
-            Tool::new(ToolName::Custom(to_wire(&tool.name)))
+            Tool::new(ToolName::Custom(to_wire(kind, &tool.name)))
                 .with_description(tool.description.clone())
                 .with_schema(tool.schema.clone())
         })
@@ -70,7 +84,28 @@ pub(super) fn request(
     if let Some(temperature) = request.temperature {
         options = options.with_temperature(temperature);
     }
-    (chat, options)
+    (chat, sampling(options, &request.sampling))
+}
+
+fn sampling(mut options: ChatOptions, sampling: &Sampling) -> ChatOptions {
+    options.top_p = sampling.top_p;
+    options.stop_sequences.clone_from(&sampling.stop);
+    // A seed below 0 is as good as its bits.
+    options.seed = sampling.seed.map(i64::cast_unsigned);
+    options.reasoning_effort = sampling.reasoning_effort.map(|effort| match effort {
+        ReasoningEffort::None => Effort::Zero,
+        ReasoningEffort::Minimal => Effort::Minimal,
+        ReasoningEffort::Low => Effort::Low,
+        ReasoningEffort::Medium => Effort::Medium,
+        ReasoningEffort::High => Effort::High,
+        ReasoningEffort::XHigh => Effort::XHigh,
+    });
+    if let ResponseFormat::JsonSchema(format) = &sampling.format {
+        let mut spec = JsonSpec::new(format.name.as_str(), format.schema.clone());
+        spec.description.clone_from(&format.description);
+        options.response_format = Some(ChatResponseFormat::JsonSpec(spec));
+    }
+    options
 }
 
 /// Whether thoughts may be asked for. Gemini refuses the question for models that have none.
@@ -89,7 +124,7 @@ fn message(id: &str, kind: Kind, message: &Message, ids: &mut WireIds) -> Option
             Some(ChatMessage::user(MessageContent::from_parts(parts)))
         }
         Message::Assistant(said) => {
-            let parts = assistant(id, said, ids);
+            let parts = assistant(id, kind, said, ids);
             (!parts.is_empty()).then(|| ChatMessage::assistant(MessageContent::from_parts(parts)))
         }
         Message::Tools(answers) if answers.is_empty() => None,
@@ -119,7 +154,7 @@ fn user_part(kind: Kind, part: &Part) -> ContentPart {
 }
 
 /// Thoughts first, then words, then calls: the order in which vendors want them back.
-fn assistant(id: &str, said: &Assistant, ids: &mut WireIds) -> Vec<ContentPart> {
+fn assistant(id: &str, kind: Kind, said: &Assistant, ids: &mut WireIds) -> Vec<ContentPart> {
     // Another model's signatures are not valid with this one.
     let kept = said.kept.as_deref().filter(|kept| kept["model"] == id);
     let mut parts: Vec<ContentPart> =
@@ -132,7 +167,7 @@ fn assistant(id: &str, said: &Assistant, ids: &mut WireIds) -> Vec<ContentPart> 
         let arguments = serde_json::from_str(call.arguments.get()).unwrap_or_default();
         ContentPart::ToolCall(ToolCall {
             call_id: ids.call(&call.id),
-            fn_name: to_wire(&call.name),
+            fn_name: to_wire(kind, &call.name),
             fn_arguments: if matches!(arguments, Value::Object(_)) { arguments } else { json!({}) },
             thought_signatures: signatures,
         })
@@ -148,7 +183,7 @@ fn tool_part(kind: Kind, answer: &ToolAnswer, ids: &WireIds) -> ContentPart {
             json!({ "type": "tool_result", "tool_use_id": id, "content": answer.text, "is_error": true });
         return ContentPart::from_custom(block, None);
     }
-    ToolResponse::new(id, answer.text.as_str()).with_fn_name(to_wire(&answer.name)).into()
+    ToolResponse::new(id, answer.text.as_str()).with_fn_name(to_wire(kind, &answer.name)).into()
 }
 
 #[cfg(test)]
@@ -157,12 +192,19 @@ mod tests {
 
     #[test]
     fn names_of_vendors_tools_are_sent_as_others_and_come_back() {
-        for name in RESERVED {
-            assert_ne!(to_wire(name), *name);
-            assert_eq!(from_wire(&to_wire(name)), *name);
+        for kind in [Kind::Anthropic, Kind::Gemini] {
+            for name in RESERVED {
+                assert_ne!(to_wire(kind, name), *name);
+                assert_eq!(from_wire(kind, &to_wire(kind, name)), *name);
+            }
+            assert_eq!(to_wire(kind, "todo__add"), "todo__add");
+            assert_eq!(from_wire(kind, "todo__ours"), "todo__ours");
+            for name in ["1st", "-x", "n__1st", "n__n__", "get-weather", "_x"] {
+                assert_eq!(from_wire(kind, &to_wire(kind, name)), name);
+            }
         }
-        assert_eq!(to_wire("todo__add"), "todo__add");
-        assert_eq!(from_wire("todo__ours"), "todo__ours");
+        assert_eq!(to_wire(Kind::Gemini, "1st"), "n__1st");
+        assert_eq!(to_wire(Kind::Anthropic, "1st"), "1st");
     }
 
     #[test]

@@ -194,7 +194,7 @@ async fn a_tool_that_is_refused_is_named_as_the_caller_sent_it() {
     let deep = json!({ "type": "object", "properties": { "a": { "type": "array", "items": { "type": "string" } } } });
     for (tools, param, why) in [
         (vec![tool(ECHO_ALIAS, plain())], "tools[0]", "a tool of the server has that name"),
-        (vec![function(), tool("a.b", plain())], "tools[1]", "the name must begin with a letter"),
+        (vec![function(), tool("a.b", plain())], "tools[1]", "the name must be 1 to 64 letters"),
         (vec![function(), tool("x", plain()), function()], "tools[2]", "there are two of that name"),
         (vec![function(), tool("deep", deep)], "tools[1]", "parameters.properties.a.items: deeper than 2"),
         (vec![function(), tool("odd", json!({ "type": "object", "minProperties": "x" }))], "tools[1]", "odd"),

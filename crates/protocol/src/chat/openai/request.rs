@@ -1,0 +1,244 @@
+//! A request for a completion.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{ToolSelection, params};
+use crate::{
+    chat::{
+        client_tool::{ClientTool, RawClientTool},
+        message::{ChatMessage, read_messages},
+        read_body, read_fields,
+        request::MAX_MESSAGES,
+        sampling::{self, Sampling},
+    },
+    problem::Problem,
+};
+
+/// A request for a completion.
+#[derive(Debug)]
+pub struct CompletionRequest {
+    /// Which model; empty is the server's own choice.
+    pub model: Option<String>,
+    /// The conversation.
+    pub messages: Vec<ChatMessage>,
+    /// What the caller runs itself.
+    pub tools: Vec<ClientTool>,
+    /// Whether tools may be called, and which.
+    pub selection: ToolSelection,
+    /// Whether the answer is streamed.
+    pub stream: bool,
+    /// Whether the stream ends with what it cost.
+    pub include_usage: bool,
+    /// Most tokens of the answer.
+    pub max_tokens: Option<u32>,
+    /// Between 0 and 2.
+    pub temperature: Option<f64>,
+    /// How the answer is written.
+    pub sampling: Sampling,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    messages: Vec<Value>,
+    #[serde(default)]
+    tools: Option<Vec<Value>>,
+    #[serde(default)]
+    stream: Option<bool>,
+    #[serde(default)]
+    stream_options: Option<StreamOptions>,
+    #[serde(default)]
+    max_tokens: Option<u32>,
+    #[serde(default)]
+    max_completion_tokens: Option<u32>,
+    #[serde(default)]
+    parallel_tool_calls: Option<bool>,
+}
+
+#[derive(Deserialize)]
+struct StreamOptions {
+    #[serde(default)]
+    include_usage: Option<bool>,
+}
+
+impl CompletionRequest {
+    /// Reads a body, and names everything that is wrong with it.
+    pub fn read(body: &[u8]) -> Result<Self, Vec<Problem>> {
+        let fields: Map<String, Value> = read_body(body)?;
+        let mut problems = params::problems(&fields, params::UNSUPPORTED);
+        let mut note = Noted(&mut problems);
+        let selection = note.of(ToolSelection::read(fields.get("tool_choice")));
+        let temperature = note.of(sampling::number(fields.get("temperature"), "temperature", 0.0, 2.0));
+        let mut sampling = sampling(&fields, &mut note);
+        let body: Body = read_fields(fields)?;
+        sampling.parallel_calls = body.parallel_tool_calls;
+        if body.messages.is_empty() {
+            problems.push(Problem::new("messages", "missing or empty"));
+        }
+        if body.messages.len() > MAX_MESSAGES {
+            problems.push(Problem::new("messages", format!("at most {MAX_MESSAGES}")));
+        }
+        let (messages, more) = read_messages(&body.messages);
+        problems.extend(more);
+        let mut tools = Vec::new();
+        for (index, tool) in body.tools.unwrap_or_default().into_iter().enumerate() {
+            match read_tool(tool, &format!("tools[{index}]")) {
+                Ok(tool) => tools.push(tool),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        Ok(Self {
+            model: body.model.filter(|model| !model.is_empty()),
+            messages,
+            tools,
+            selection,
+            stream: body.stream.unwrap_or(false),
+            include_usage: body.stream_options.and_then(|options| options.include_usage).unwrap_or(false),
+            max_tokens: body.max_completion_tokens.or(body.max_tokens),
+            temperature,
+            sampling,
+        })
+    }
+}
+
+/// Collects what is wrong and goes on with the default.
+struct Noted<'a>(&'a mut Vec<Problem>);
+
+impl Noted<'_> {
+    fn of<T: Default>(&mut self, read: Result<T, Problem>) -> T {
+        read.unwrap_or_else(|problem| {
+            self.0.push(problem);
+            T::default()
+        })
+    }
+}
+
+fn sampling(fields: &Map<String, Value>, note: &mut Noted<'_>) -> Sampling {
+    let field = |name: &str| fields.get(name);
+    let penalty = |name: &str| sampling::number(fields.get(name), name, -2.0, 2.0);
+    Sampling {
+        top_p: note.of(sampling::number(field("top_p"), "top_p", 0.0, 1.0)),
+        stop: note.of(sampling::stops(field("stop"), "stop")),
+        seed: note.of(sampling::seed(field("seed"), "seed")),
+        frequency_penalty: note.of(penalty("frequency_penalty")),
+        presence_penalty: note.of(penalty("presence_penalty")),
+        reasoning_effort: note.of(sampling::effort(field("reasoning_effort"), "reasoning_effort")),
+        format: note.of(sampling::format(field("response_format"), "response_format", Some("json_schema"))),
+        parallel_calls: None,
+    }
+}
+
+fn read_tool(tool: Value, path: &str) -> Result<ClientTool, Problem> {
+    if tool["type"] != "function" {
+        return Err(Problem::new(format!("{path}.type"), "expected `function`"));
+    }
+    let function = tool.get("function").cloned().unwrap_or(Value::Null);
+    let raw: RawClientTool = serde_json::from_value(function).map_err(|_| {
+        Problem::new(format!("{path}.function"), "expected `name`, `description` and `parameters`")
+    })?;
+    raw.read(&format!("{path}.function"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::chat::{
+        openai::Choice,
+        sampling::{ReasoningEffort, ResponseFormat},
+    };
+
+    fn read(body: &Value) -> Result<CompletionRequest, Vec<String>> {
+        CompletionRequest::read(body.to_string().as_bytes())
+            .map_err(|problems| problems.iter().map(Problem::to_string).collect())
+    }
+
+    #[test]
+    fn a_request_is_read() {
+        let body = json!({ "model": "m", "messages": [{ "role": "developer", "content": "Be brief." }, { "role": "user", "content": "hi" }],
+            "tools": [{ "type": "function", "function": { "name": "f", "parameters": { "type": "object" } } }], "tool_choice": "required",
+            "stream": true, "stream_options": { "include_usage": true }, "max_completion_tokens": 9, "max_tokens": 5, "seed": 1,
+            "top_p": 0.5, "stop": "END", "reasoning_effort": "low", "frequency_penalty": -1, "presence_penalty": 1,
+            "parallel_tool_calls": false, "temperature": 0.25,
+            "response_format": { "type": "json_schema", "json_schema": { "name": "x", "schema": { "type": "object" }, "strict": true } } });
+        let request = read(&body).unwrap();
+        assert_eq!((request.tools[0].name.as_str(), request.selection.choice), ("f", Choice::Required));
+        assert_eq!((request.stream, request.include_usage, request.max_tokens), (true, true, Some(9)));
+        let sampling = request.sampling;
+        assert_eq!(
+            (sampling.top_p, sampling.stop.as_slice(), sampling.seed),
+            (Some(0.5), &["END".to_owned()][..], Some(1))
+        );
+        assert_eq!((sampling.frequency_penalty, sampling.presence_penalty), (Some(-1.0), Some(1.0)));
+        assert_eq!(
+            (sampling.reasoning_effort, sampling.parallel_calls),
+            (Some(ReasoningEffort::Low), Some(false))
+        );
+        assert!(
+            matches!(&sampling.format, ResponseFormat::JsonSchema(format) if format.strict == Some(true))
+        );
+        assert_eq!(request.temperature, Some(0.25));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let body = json!({ "messages": [], "n": 2, "temperature": 3, "tools": [{ "type": "web_search" }, { "type": "function" }], "tool_choice": 5 });
+        assert_eq!(
+            read(&body).unwrap_err(),
+            [
+                "n: not supported: only one answer at a time; leave it out",
+                "tool_choice: expected auto, required, none or a function",
+                "temperature: expected a number from 0 to 2",
+                "messages: missing or empty",
+                "tools[0].type: expected `function`",
+                "tools[1].function: expected `name`, `description` and `parameters`",
+            ]
+        );
+        let wrong = |more: Value| {
+            let mut body = json!({ "messages": [{ "role": "user", "content": "hi" }] });
+            body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            read(&body).unwrap_err().join("; ")
+        };
+        for (more, path) in [
+            (json!({ "top_p": 2 }), "top_p: "),
+            (json!({ "stop": ["a", "b", "c", "d", "e"] }), "stop: "),
+            (json!({ "stop": "" }), "stop: "),
+            (json!({ "stop": "x".repeat(sampling::MAX_STOP_CHARS + 1) }), "stop: "),
+            (json!({ "seed": 1.5 }), "seed: "),
+            (json!({ "presence_penalty": 3 }), "presence_penalty: "),
+            (json!({ "reasoning_effort": "huge" }), "reasoning_effort: expected one of none, minimal"),
+            (json!({ "response_format": "json" }), "response_format.type: "),
+            (json!({ "response_format": { "type": "json_schema" } }), "response_format.json_schema.name: "),
+            (
+                json!({ "response_format": { "type": "json_schema", "json_schema": { "name": "x" } } }),
+                "response_format.json_schema.schema: ",
+            ),
+            (json!({ "stream": "yes" }), "stream: "),
+            (json!({ "max_tokens": -1 }), "max_tokens: "),
+        ] {
+            let told = wrong(more.clone());
+            assert!(told.starts_with(path), "{more}: {told}");
+        }
+    }
+
+    #[test]
+    fn parameters_that_cannot_be_honoured_are_refused_unless_they_ask_for_nothing() {
+        for one in params::UNSUPPORTED {
+            let body =
+                |value: Value| json!({ "messages": [{ "role": "user", "content": "hi" }], one.name: value });
+            let told = read(&body(json!("something else"))).unwrap_err();
+            assert!(told[0].starts_with(one.name), "{told:?}");
+            read(&body(Value::Null)).unwrap();
+        }
+        let quiet = json!({ "messages": [{ "role": "user", "content": "hi" }], "n": 1, "logprobs": false, "top_logprobs": 0,
+            "logit_bias": {}, "modalities": ["text"], "functions": [], "verbosity": "medium", "stream_options": null });
+        read(&quiet).unwrap();
+    }
+}

@@ -1,0 +1,158 @@
+//! `input`: a text, or items. Messages, calls and results become the messages of a chat; thoughts of a model are left out,
+//! because they were encrypted for another server. What only a server that stores or hosts something can know is refused.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    chat::{
+        message::{self, CallState, ChatCall, ChatMessage, ChatPart, Role},
+        request::MAX_MESSAGES,
+    },
+    problem::Problem,
+};
+
+/// The conversation, and everything that is wrong with it.
+pub(super) fn read(input: Option<&Value>) -> (Vec<ChatMessage>, Vec<Problem>) {
+    let problem = |why: String| (Vec::new(), vec![Problem::new("input", why)]);
+    match input {
+        None | Some(Value::Null) => problem("missing; send a text or the whole conversation".to_owned()),
+        Some(Value::String(text)) if text.is_empty() => problem("empty; send a text or items".to_owned()),
+        Some(Value::String(text)) => (vec![say(Role::User, ChatPart::Text(text.clone()))], Vec::new()),
+        Some(Value::Array(items)) if items.is_empty() => problem("empty; send a text or items".to_owned()),
+        Some(Value::Array(items)) if items.len() > MAX_MESSAGES => {
+            problem(format!("at most {MAX_MESSAGES} items"))
+        }
+        Some(Value::Array(items)) => {
+            let (mut messages, mut problems) = (Vec::new(), Vec::new());
+            for (index, item) in items.iter().enumerate() {
+                if let Err(problem) = read_item(item, &format!("input[{index}]"), &mut messages) {
+                    problems.push(problem);
+                }
+            }
+            (messages, problems)
+        }
+        Some(_) => problem("expected a text or a list of items".to_owned()),
+    }
+}
+
+fn say(role: Role, part: ChatPart) -> ChatMessage {
+    ChatMessage { id: None, role, parts: vec![part] }
+}
+
+fn read_item(item: &Value, path: &str, messages: &mut Vec<ChatMessage>) -> Result<(), Problem> {
+    let Value::Object(fields) = item else {
+        return Err(Problem::new(path, "expected an item, such as a message"));
+    };
+    match fields.get("type").and_then(Value::as_str) {
+        None | Some("message") => messages.push(message::read(item, path)?),
+        Some("function_call") => {
+            let call = ChatPart::Call(call(fields, path)?);
+            match messages.last_mut().filter(|last| last.role == Role::Assistant) {
+                // What a model says and calls in one step is one message.
+                Some(last) => last.parts.push(call),
+                None => messages.push(say(Role::Assistant, call)),
+            }
+        }
+        Some("function_call_output") => messages.push(say(Role::Tool, result(fields, path)?)),
+        Some("reasoning") => {}
+        Some("item_reference") => {
+            let text = "this server stores no items; send the whole conversation";
+            return Err(Problem::new(format!("{path}.type"), text));
+        }
+        Some(other) => {
+            let other: String = other.chars().take(64).collect();
+            let text =
+                format!("items of the type {other} are not known here; tools of this server run inside");
+            return Err(Problem::new(format!("{path}.type"), text));
+        }
+    }
+    Ok(())
+}
+
+fn text<'a>(fields: &'a Map<String, Value>, name: &str, path: &str) -> Result<&'a str, Problem> {
+    let found = fields.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    found.ok_or_else(|| Problem::new(format!("{path}.{name}"), "expected a text"))
+}
+
+fn call(fields: &Map<String, Value>, path: &str) -> Result<ChatCall, Problem> {
+    let (id, name) = (text(fields, "call_id", path)?, text(fields, "name", path)?);
+    let arguments = fields.get("arguments").and_then(Value::as_str).unwrap_or_default();
+    let input = serde_json::from_str(arguments).unwrap_or_else(|_| Value::Object(Map::new()));
+    Ok(ChatCall { id: id.to_owned(), name: name.to_owned(), input, state: CallState::Open })
+}
+
+/// A result is a text, or parts of which models read the words.
+fn result(fields: &Map<String, Value>, path: &str) -> Result<ChatPart, Problem> {
+    let id = text(fields, "call_id", path)?.to_owned();
+    let output = match fields.get("output") {
+        Some(Value::String(text)) => Value::String(text.clone()),
+        Some(Value::Array(parts)) => {
+            let texts: Vec<&str> = parts.iter().filter_map(|part| part["text"].as_str()).collect();
+            Value::String(texts.join("\n"))
+        }
+        _ => return Err(Problem::new(format!("{path}.output"), "expected a text or a list of parts")),
+    };
+    Ok(ChatPart::Answer { id, output })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn roles(input: &Value) -> Vec<(Role, usize)> {
+        let (messages, problems) = read(Some(input));
+        assert_eq!(problems, [], "{input}");
+        messages.iter().map(|message| (message.role, message.parts.len())).collect()
+    }
+
+    #[test]
+    fn items_become_messages() {
+        let call = |id: &str| json!({ "type": "function_call", "id": "fc_1", "call_id": id, "name": "f", "arguments": "{\"a\":1}" });
+        let result = |id: &str| json!({ "type": "function_call_output", "call_id": id, "output": "1" });
+        let said = json!({ "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+            "content": [{ "type": "output_text", "text": "Let me see.", "annotations": [] }] });
+        let input = json!([{ "role": "developer", "content": "Be brief." }, { "role": "user", "content": "hi" },
+            { "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x" },
+            said, call("c1"), call("c2"), result("c1"), result("c2"), call("c3"), result("c3")]);
+        assert_eq!(
+            roles(&input),
+            [
+                (Role::System, 1),
+                (Role::User, 1),
+                (Role::Assistant, 3),
+                (Role::Tool, 1),
+                (Role::Tool, 1),
+                (Role::Assistant, 1),
+                (Role::Tool, 1)
+            ]
+        );
+        assert_eq!(roles(&json!("hi")), [(Role::User, 1)]);
+        let picture = json!([{ "role": "user", "content": [{ "type": "input_text", "text": "look" },
+            { "type": "input_image", "image_url": "data:image/png;base64,AA" }, { "type": "input_file", "file_url": "https://e/x.pdf" }] }]);
+        assert_eq!(roles(&picture), [(Role::User, 3)]);
+        let parts = json!([call("c"), { "type": "function_call_output", "call_id": "c", "output": [{ "type": "input_text", "text": "a" }] }]);
+        assert_eq!(roles(&parts), [(Role::Assistant, 1), (Role::Tool, 1)]);
+    }
+
+    #[test]
+    fn what_is_not_known_is_named() {
+        for (input, path) in [
+            (json!(null), "input"),
+            (json!(""), "input"),
+            (json!([]), "input"),
+            (json!(5), "input"),
+            (json!([5]), "input[0]"),
+            (json!([{ "type": "item_reference", "id": "x" }]), "input[0].type"),
+            (json!([{ "type": "web_search_call", "id": "x" }]), "input[0].type"),
+            (json!([{ "type": "function_call", "name": "f" }]), "input[0].call_id"),
+            (json!([{ "type": "function_call_output", "call_id": "c" }]), "input[0].output"),
+            (json!([{ "role": "robot", "content": "x" }]), "input[0].role"),
+            (json!(vec![json!({ "role": "user", "content": "x" }); MAX_MESSAGES + 1]), "input"),
+        ] {
+            let (_, problems) = read(Some(&input));
+            assert_eq!(problems[0].path, path, "{problems:?}");
+        }
+    }
+}

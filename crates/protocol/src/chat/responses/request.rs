@@ -1,0 +1,290 @@
+//! A request for a response.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{RequestEcho, input};
+use crate::{
+    chat::{
+        ClientTool,
+        client_tool::RawClientTool,
+        message::ChatMessage,
+        openai::{
+            ToolSelection,
+            params::{self, TOP_LOGPROBS, Unsupported, is_false, never},
+        },
+        read_body, read_fields,
+        sampling::{self, Sampling},
+    },
+    problem::Problem,
+};
+
+/// Most pairs of `metadata`, as OpenAI takes them.
+const MAX_METADATA: usize = 16;
+/// What a client asks to be included that cannot be told.
+const LOGPROBS: &str = "message.output_text.logprobs";
+
+/// Parameters that are refused unless they have their default.
+pub(super) const UNSUPPORTED: &[Unsupported] = &[
+    Unsupported {
+        name: "previous_response_id",
+        is_default: never,
+        instead: "this server stores no conversations; send all of it in `input`",
+    },
+    Unsupported {
+        name: "conversation",
+        is_default: never,
+        instead: "this server stores no conversations; send all of it in `input`",
+    },
+    Unsupported {
+        name: "background",
+        is_default: is_false,
+        instead: "this server answers at once; leave it out, and stream what takes long",
+    },
+    Unsupported { name: "prompt", is_default: never, instead: "send its text in `instructions` and `input`" },
+    Unsupported {
+        name: "max_tool_calls",
+        is_default: never,
+        instead: "the operator bounds the steps of an answer; leave it out",
+    },
+    Unsupported {
+        name: "context_management",
+        is_default: never,
+        instead: "send a conversation that fits the model; leave it out",
+    },
+    TOP_LOGPROBS,
+];
+
+/// A request for a response.
+#[derive(Debug)]
+pub struct ResponseRequest {
+    /// Which model; empty is the server's own choice.
+    pub model: Option<String>,
+    /// The conversation.
+    pub messages: Vec<ChatMessage>,
+    /// How the model shall behave.
+    pub instructions: Option<String>,
+    /// What the caller runs itself.
+    pub tools: Vec<ClientTool>,
+    /// Whether tools may be called, and which.
+    pub selection: ToolSelection,
+    /// Whether the answer is streamed.
+    pub stream: bool,
+    /// Most tokens of the answer.
+    pub max_tokens: Option<u32>,
+    /// Between 0 and 2.
+    pub temperature: Option<f64>,
+    /// How the answer is written.
+    pub sampling: Sampling,
+    /// What comes back of it.
+    pub echo: RequestEcho,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    instructions: Option<String>,
+    #[serde(default)]
+    tools: Option<Vec<Value>>,
+    #[serde(default)]
+    tool_choice: Option<Value>,
+    #[serde(default)]
+    stream: Option<bool>,
+    #[serde(default)]
+    max_output_tokens: Option<u32>,
+    #[serde(default)]
+    parallel_tool_calls: Option<bool>,
+    #[serde(default)]
+    metadata: Option<Map<String, Value>>,
+    #[serde(default)]
+    include: Option<Vec<String>>,
+}
+
+impl ResponseRequest {
+    /// Reads a body, and names everything that is wrong with it.
+    pub fn read(body: &[u8]) -> Result<Self, Vec<Problem>> {
+        let mut fields: Map<String, Value> = read_body(body)?;
+        let mut problems = params::problems(&fields, UNSUPPORTED);
+        let (messages, more) = input::read(fields.remove("input").as_ref());
+        problems.extend(more);
+        let (temperature, mut sampling) = written(&fields, &mut problems);
+        let body: Body = read_fields(fields)?;
+        sampling.parallel_calls = body.parallel_tool_calls;
+        let selection = ToolSelection::read(body.tool_choice.as_ref()).unwrap_or_else(|problem| {
+            problems.push(problem);
+            ToolSelection::default()
+        });
+        if body.include.iter().flatten().any(|wanted| wanted == LOGPROBS) {
+            problems.push(Problem::new("include", format!("{LOGPROBS} is not known here; leave it out")));
+        }
+        if body.metadata.as_ref().is_some_and(|pairs| pairs.len() > MAX_METADATA) {
+            problems.push(Problem::new("metadata", format!("at most {MAX_METADATA} pairs")));
+        }
+        let sent = body.tools.unwrap_or_default();
+        let tools = read_tools(&sent, &mut problems);
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let echo = RequestEcho {
+            instructions: body.instructions.clone(),
+            max_output_tokens: body.max_output_tokens,
+            metadata: body.metadata.unwrap_or_default(),
+            parallel_tool_calls: body.parallel_tool_calls.unwrap_or(true),
+            reasoning: RequestEcho::reasoning(sampling.reasoning_effort),
+            temperature,
+            text: RequestEcho::text(&sampling.format),
+            tool_choice: body.tool_choice.filter(|choice| !choice.is_null()).unwrap_or_else(|| "auto".into()),
+            tools: sent,
+            top_p: sampling.top_p,
+        };
+        Ok(Self {
+            model: body.model.filter(|model| !model.is_empty()),
+            messages,
+            instructions: body.instructions.filter(|text| !text.is_empty()),
+            tools,
+            selection,
+            stream: body.stream.unwrap_or(false),
+            max_tokens: body.max_output_tokens,
+            temperature,
+            sampling,
+            echo,
+        })
+    }
+}
+
+/// How the answer is written.
+fn written(fields: &Map<String, Value>, problems: &mut Vec<Problem>) -> (Option<f64>, Sampling) {
+    let (text, reasoning) = (fields.get("text"), fields.get("reasoning"));
+    let within = |outer: Option<&Value>, name: &str| outer.and_then(|outer| outer.get(name)).cloned();
+    let verbosity = within(text, "verbosity").unwrap_or_default();
+    if !verbosity.is_null() && !params::is_medium(&verbosity) {
+        let why = "not supported: ask for it in `instructions`; leave it out";
+        problems.push(Problem::new("text.verbosity", why));
+    }
+    let mut sampling = Sampling::default();
+    let mut note = |problem| problems.push(problem);
+    let temperature = sampling::number(fields.get("temperature"), "temperature", 0.0, 2.0);
+    match sampling::number(fields.get("top_p"), "top_p", 0.0, 1.0) {
+        Ok(top_p) => sampling.top_p = top_p,
+        Err(problem) => note(problem),
+    }
+    match sampling::effort(within(reasoning, "effort").as_ref(), "reasoning.effort") {
+        Ok(effort) => sampling.reasoning_effort = effort,
+        Err(problem) => note(problem),
+    }
+    match sampling::format(within(text, "format").as_ref(), "text.format", None) {
+        Ok(format) => sampling.format = format,
+        Err(problem) => note(problem),
+    }
+    let temperature = temperature.unwrap_or_else(|problem| {
+        note(problem);
+        None
+    });
+    (temperature, sampling)
+}
+
+fn read_tools(sent: &[Value], problems: &mut Vec<Problem>) -> Vec<ClientTool> {
+    let mut tools = Vec::new();
+    for (index, tool) in sent.iter().enumerate() {
+        match read_tool(tool, &format!("tools[{index}]")) {
+            Ok(tool) => tools.push(tool),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    tools
+}
+
+fn read_tool(tool: &Value, path: &str) -> Result<ClientTool, Problem> {
+    match tool["type"].as_str() {
+        Some("function") => {}
+        Some(hosted) => {
+            let hosted: String = hosted.chars().take(64).collect();
+            let text = format!(
+                "tools of the type {hosted} are not run here; send `function` tools, the tools of this server run by themselves"
+            );
+            return Err(Problem::new(format!("{path}.type"), text));
+        }
+        None => return Err(Problem::new(format!("{path}.type"), "expected `function`")),
+    }
+    let raw: RawClientTool = serde_json::from_value(tool.clone())
+        .map_err(|_| Problem::new(path, "expected `name`, `description` and `parameters`"))?;
+    raw.read(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::chat::{
+        openai::Choice,
+        sampling::{ReasoningEffort, ResponseFormat},
+    };
+
+    fn read(more: &Value) -> Result<ResponseRequest, Vec<String>> {
+        let mut body = json!({ "model": "m", "input": "hi" });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        ResponseRequest::read(body.to_string().as_bytes())
+            .map_err(|problems| problems.iter().map(Problem::to_string).collect())
+    }
+
+    #[test]
+    fn a_request_is_read_and_echoed() {
+        let tool = json!({ "type": "function", "name": "get-weather", "parameters": { "type": "object" }, "strict": true });
+        let format = json!({ "type": "json_schema", "name": "x", "schema": { "type": "object" } });
+        let request = read(&json!({ "instructions": "Be brief.", "tools": [tool], "tool_choice": "required", "stream": true,
+            "max_output_tokens": 9, "temperature": 0.5, "top_p": 0.5, "parallel_tool_calls": false, "store": true,
+            "reasoning": { "effort": "low", "summary": "auto" }, "text": { "format": format, "verbosity": "medium" },
+            "truncation": "auto", "include": ["reasoning.encrypted_content"], "metadata": { "a": "b" }, "user": "u",
+            "background": false, "previous_response_id": null, "top_logprobs": 0, "service_tier": "auto" }))
+        .unwrap();
+        assert_eq!(
+            (request.tools[0].name.as_str(), request.selection.choice),
+            ("get-weather", Choice::Required)
+        );
+        assert_eq!((request.stream, request.max_tokens, request.temperature), (true, Some(9), Some(0.5)));
+        assert_eq!(request.sampling.reasoning_effort, Some(ReasoningEffort::Low));
+        assert!(matches!(request.sampling.format, ResponseFormat::JsonSchema(_)));
+        assert_eq!((request.sampling.top_p, request.sampling.parallel_calls), (Some(0.5), Some(false)));
+        let echo = serde_json::to_value(&request.echo).unwrap();
+        assert_eq!((&echo["instructions"], &echo["tools"][0]), (&json!("Be brief."), &tool));
+        assert_eq!((&echo["reasoning"]["effort"], &echo["metadata"]["a"]), (&json!("low"), &json!("b")));
+        assert_eq!(echo["text"]["format"]["name"], "x");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (more, path) in [
+            (
+                json!({ "previous_response_id": "resp_1" }),
+                "previous_response_id: not supported: this server stores no",
+            ),
+            (json!({ "conversation": "conv_1" }), "conversation: "),
+            (json!({ "background": true }), "background: "),
+            (json!({ "prompt": { "id": "x" } }), "prompt: "),
+            (json!({ "max_tool_calls": 3 }), "max_tool_calls: "),
+            (json!({ "context_management": [] }), "context_management: "),
+            (json!({ "top_logprobs": 3 }), "top_logprobs: "),
+            (json!({ "include": ["message.output_text.logprobs"] }), "include: "),
+            (json!({ "tools": [{ "type": "web_search" }] }), "tools[0].type: tools of the type web_search"),
+            (json!({ "tools": [{ "type": "mcp" }] }), "tools[0].type: tools of the type mcp"),
+            (json!({ "tools": [{ "type": "function", "name": 5 }] }), "tools[0].name: "),
+            (json!({ "tool_choice": { "type": "file_search" } }), "tool_choice.type: "),
+            (json!({ "text": { "verbosity": "high" } }), "text.verbosity: "),
+            (json!({ "text": { "format": { "type": "xml" } } }), "text.format.type: "),
+            (json!({ "text": { "format": { "type": "json_schema", "name": "x" } } }), "text.format.schema: "),
+            (json!({ "reasoning": { "effort": 5 } }), "reasoning.effort: "),
+            (json!({ "temperature": 3 }), "temperature: "),
+            (json!({ "top_p": -1 }), "top_p: "),
+            (json!({ "max_output_tokens": "many" }), "max_output_tokens: "),
+            (json!({ "input": [] }), "input: "),
+        ] {
+            let told = read(&more).unwrap_err().join("; ");
+            assert!(told.starts_with(path), "{more}: {told}");
+        }
+        let pairs: Map<String, Value> = (0..=MAX_METADATA).map(|n| (n.to_string(), json!("x"))).collect();
+        assert_eq!(read(&json!({ "metadata": pairs })).unwrap_err(), ["metadata: at most 16 pairs"]);
+    }
+}

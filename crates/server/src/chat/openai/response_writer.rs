@@ -1,0 +1,233 @@
+//! A turn as a response: what was said in a step is a message, what the caller has to run is a call. Both of OpenAI's forms
+//! come from one place: the whole response is what its events add up to.
+
+use toolyard_agent::{
+    event::{Bound, Finish, TurnEvent},
+    message::Call,
+    model::{ModelError, ModelTrouble, Usage},
+    tools::Place,
+};
+use toolyard_protocol::chat::responses::{
+    IncompleteDetails, OutputItem, OutputText, RequestEcho, ResponseBody, ResponseError, ResponseEvent,
+    ResponseStatus, ResponseUsage, SequencedEvent,
+};
+
+use super::stream::TurnWriter;
+
+/// A response as far as it is.
+#[derive(Debug)]
+pub(super) struct ResponseWriter {
+    response: ResponseBody,
+    /// The message that is being said.
+    open: Option<OpenMessage>,
+    usage: Usage,
+    /// The number of the next event.
+    sequence: u64,
+}
+
+/// A message that is being said.
+#[derive(Debug)]
+struct OpenMessage {
+    id: String,
+    text: String,
+}
+
+/// Hears of each event of the response.
+type Sink<'a> = dyn FnMut(ResponseEvent<'_>) + 'a;
+
+impl ResponseWriter {
+    pub(super) fn new(id: String, created_at: i64, model: String, echo: RequestEcho) -> Self {
+        let response = ResponseBody {
+            id,
+            object: "response",
+            created_at,
+            status: ResponseStatus::InProgress,
+            background: false,
+            error: None,
+            incomplete_details: None,
+            model,
+            output: Vec::new(),
+            previous_response_id: None,
+            store: false,
+            truncation: "disabled",
+            usage: None,
+            echo,
+        };
+        Self { response, open: None, usage: Usage::default(), sequence: 0 }
+    }
+
+    /// The response as far as it is.
+    pub(super) const fn response(&self) -> &ResponseBody {
+        &self.response
+    }
+
+    /// Adds an event of the turn to the response.
+    pub(super) fn take(&mut self, event: TurnEvent, sink: &mut Sink<'_>) {
+        match event {
+            TurnEvent::Text(delta) => self.say(&delta, sink),
+            TurnEvent::Called { call, tool: Some(tool) } if tool.place == Place::Client => {
+                self.close(ResponseStatus::Completed, sink);
+                self.call(call, sink);
+            }
+            TurnEvent::StepEnds { usage, goes_on } => {
+                self.usage += usage.unwrap_or_default();
+                // What is said in the next step is a message of its own. The last one is closed when it is known how it ended.
+                if goes_on {
+                    self.close(ResponseStatus::Completed, sink);
+                }
+            }
+            TurnEvent::Ends(finish) => self.end(&finish, sink),
+            // What runs inside is not told.
+            _ => {}
+        }
+    }
+
+    fn item_id(&self, kind: &str) -> String {
+        let own = self.response.id.trim_start_matches("resp_");
+        format!("{kind}_{own}_{}", self.response.output.len())
+    }
+
+    fn say(&mut self, delta: &str, sink: &mut Sink<'_>) {
+        let output_index = self.response.output.len();
+        if self.open.is_none() {
+            let id = self.item_id("msg");
+            let item = message(id.clone(), ResponseStatus::InProgress, Vec::new());
+            sink(ResponseEvent::ItemAdded { output_index, item: &item });
+            sink(ResponseEvent::PartAdded {
+                item_id: &id,
+                output_index,
+                content_index: 0,
+                part: OutputText::new(""),
+            });
+            self.open = Some(OpenMessage { id, text: String::new() });
+        }
+        if let Some(open) = &mut self.open {
+            open.text.push_str(delta);
+            sink(ResponseEvent::TextDelta {
+                item_id: &open.id,
+                output_index,
+                content_index: 0,
+                delta,
+                logprobs: [],
+            });
+        }
+    }
+
+    fn close(&mut self, status: ResponseStatus, sink: &mut Sink<'_>) {
+        let Some(OpenMessage { id, text }) = self.open.take() else { return };
+        let output_index = self.response.output.len();
+        let part = OutputText::new(text);
+        sink(ResponseEvent::TextDone {
+            item_id: &id,
+            output_index,
+            content_index: 0,
+            text: &part.text,
+            logprobs: [],
+        });
+        sink(ResponseEvent::PartDone { item_id: &id, output_index, content_index: 0, part: part.clone() });
+        let item = message(id, status, vec![part]);
+        sink(ResponseEvent::ItemDone { output_index, item: &item });
+        self.response.output.push(item);
+    }
+
+    /// A call is told whole: only then it is sure that the caller shall run it.
+    fn call(&mut self, call: Call, sink: &mut Sink<'_>) {
+        let (output_index, id) = (self.response.output.len(), self.item_id("fc"));
+        let arguments = call.arguments.get().to_owned();
+        let item = |status: ResponseStatus, arguments: &str| OutputItem::FunctionCall {
+            id: id.clone(),
+            status,
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            arguments: arguments.to_owned(),
+        };
+        sink(ResponseEvent::ItemAdded { output_index, item: &item(ResponseStatus::InProgress, "") });
+        sink(ResponseEvent::ArgumentsDelta { item_id: &id, output_index, delta: &arguments });
+        sink(ResponseEvent::ArgumentsDone {
+            item_id: &id,
+            output_index,
+            name: &call.name,
+            arguments: &arguments,
+        });
+        let done = item(ResponseStatus::Completed, &arguments);
+        sink(ResponseEvent::ItemDone { output_index, item: &done });
+        self.response.output.push(done);
+    }
+
+    fn end(&mut self, finish: &Finish, sink: &mut Sink<'_>) {
+        let incomplete = |reason: &'static str| Some(IncompleteDetails { reason });
+        let response = &mut self.response;
+        response.incomplete_details = match finish {
+            Finish::Stop | Finish::ClientCalls | Finish::Cancelled | Finish::Failed(_) => None,
+            Finish::Length | Finish::Budget(Bound::Tokens) => incomplete("max_output_tokens"),
+            Finish::Filtered => incomplete("content_filter"),
+            Finish::Budget(Bound::Steps) => incomplete("steps"),
+            Finish::Budget(Bound::Time) => incomplete("time"),
+        };
+        response.error = match finish {
+            Finish::Failed(error) => Some(failure(error)),
+            Finish::Cancelled => {
+                Some(ResponseError { code: "server_error", message: "The answer was cancelled.".to_owned() })
+            }
+            _ => None,
+        };
+        let status = match (&response.error, &response.incomplete_details) {
+            (Some(_), _) => ResponseStatus::Failed,
+            (None, Some(_)) => ResponseStatus::Incomplete,
+            (None, None) => ResponseStatus::Completed,
+        };
+        response.status = status;
+        response.usage = Some(ResponseUsage::new(self.usage.input, self.usage.output));
+        let of_message =
+            if status == ResponseStatus::Completed { status } else { ResponseStatus::Incomplete };
+        self.close(of_message, sink);
+        let response = &self.response;
+        sink(match status {
+            ResponseStatus::Failed => ResponseEvent::Failed { response },
+            ResponseStatus::Incomplete => ResponseEvent::Incomplete { response },
+            ResponseStatus::Completed | ResponseStatus::InProgress => ResponseEvent::Completed { response },
+        });
+    }
+}
+
+fn message(id: String, status: ResponseStatus, content: Vec<OutputText>) -> OutputItem {
+    OutputItem::Message { id, status, role: "assistant", content }
+}
+
+fn failure(error: &ModelError) -> ResponseError {
+    let code = match error.kind {
+        ModelTrouble::RateLimited => "rate_limit_exceeded",
+        _ => "server_error",
+    };
+    ResponseError { code, message: error.text.clone() }
+}
+
+/// Numbers events and writes them down.
+fn numbered<'a>(sequence: &'a mut u64, written: &'a mut String) -> impl FnMut(ResponseEvent<'_>) + 'a {
+    move |event| {
+        written.push_str(&SequencedEvent::new(event, *sequence).to_event());
+        *sequence += 1;
+    }
+}
+
+impl TurnWriter for ResponseWriter {
+    fn model(&self) -> &str {
+        &self.response.model
+    }
+
+    fn hello(&mut self) -> Vec<u8> {
+        let mut written = String::new();
+        let mut sink = numbered(&mut self.sequence, &mut written);
+        sink(ResponseEvent::Created { response: &self.response });
+        sink(ResponseEvent::InProgress { response: &self.response });
+        drop(sink);
+        written.into_bytes()
+    }
+
+    fn write(&mut self, event: TurnEvent) -> Vec<u8> {
+        let (mut written, mut sequence) = (String::new(), self.sequence);
+        self.take(event, &mut numbered(&mut sequence, &mut written));
+        self.sequence = sequence;
+        written.into_bytes()
+    }
+}

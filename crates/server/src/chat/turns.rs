@@ -1,0 +1,206 @@
+//! How many answers a user may have at once, and how many in a minute: each one costs the operator tokens.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+use toolyard_protocol::{UserId, api::ApiErrorCode};
+
+use crate::config::ChatConfig;
+
+/// Users that are remembered before those who are as good as new are forgotten.
+const PRUNE_AT: usize = 1_024;
+/// When to try again where a slot has to become free; nobody knows how long an answer takes.
+const BUSY_RETRY: Duration = Duration::from_secs(1);
+const MINUTE: f64 = 60.0;
+
+/// Counts the turns of each user. Per node.
+#[derive(Debug)]
+pub(crate) struct TurnGate(Arc<GateState>);
+
+#[derive(Debug)]
+struct GateState {
+    users: Mutex<Users>,
+    at_once: usize,
+    per_minute: f64,
+}
+
+#[derive(Debug, Default)]
+struct Users {
+    turns: HashMap<UserId, UserTurns>,
+    prune_at: usize,
+}
+
+#[derive(Debug)]
+struct UserTurns {
+    active: usize,
+    /// Turns that may begin now; grows with time up to those of a minute.
+    allowance: f64,
+    updated: Instant,
+}
+
+/// A turn that counts until this is dropped.
+#[derive(Debug)]
+pub(super) struct TurnPermit {
+    gate: Arc<GateState>,
+    user: UserId,
+}
+
+/// Why a turn may not begin now.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum TurnRefusal {
+    /// Too many are under way.
+    AtOnce {
+        /// The bound.
+        most: usize,
+        /// When to try again.
+        retry_after: Duration,
+    },
+    /// Too many began lately.
+    TooFast {
+        /// When to try again.
+        retry_after: Duration,
+    },
+}
+
+impl TurnRefusal {
+    /// The code, a text for the caller, and when to try again.
+    pub(super) fn told(&self) -> (ApiErrorCode, String, Duration) {
+        match self {
+            Self::AtOnce { most, retry_after } => {
+                let text = format!(
+                    "Too many active chats for this user: at most {most} at once. Cancel one, or retry when one has ended."
+                );
+                (ApiErrorCode::Unavailable, text, *retry_after)
+            }
+            Self::TooFast { retry_after } => {
+                let text =
+                    "Too many chat requests for this user. Retry after the time in the Retry-After header.";
+                (ApiErrorCode::RateLimited, text.to_owned(), *retry_after)
+            }
+        }
+    }
+}
+
+impl TurnGate {
+    pub(crate) fn new(config: &ChatConfig) -> Self {
+        Self(Arc::new(GateState {
+            users: Mutex::default(),
+            at_once: config.turns_per_user,
+            per_minute: f64::from(config.turns_per_minute),
+        }))
+    }
+
+    /// Lets a turn of this user begin. One that is refused does not count.
+    pub(super) fn enter(&self, user: &UserId) -> Result<TurnPermit, TurnRefusal> {
+        let gate = &self.0;
+        let now = Instant::now();
+        let mut users = gate.users();
+        users.prune(now, gate.per_minute);
+        let fresh = || UserTurns { active: 0, allowance: gate.per_minute, updated: now };
+        let turns = users.turns.entry(user.clone()).or_insert_with(fresh);
+        turns.refill(now, gate.per_minute);
+        if turns.active >= gate.at_once {
+            return Err(TurnRefusal::AtOnce { most: gate.at_once, retry_after: BUSY_RETRY });
+        }
+        if turns.allowance < 1.0 {
+            let seconds = (1.0 - turns.allowance) * MINUTE / gate.per_minute;
+            return Err(TurnRefusal::TooFast { retry_after: Duration::from_secs_f64(seconds) });
+        }
+        turns.allowance -= 1.0;
+        turns.active += 1;
+        Ok(TurnPermit { gate: gate.clone(), user: user.clone() })
+    }
+}
+
+impl GateState {
+    fn users(&self) -> MutexGuard<'_, Users> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl UserTurns {
+    fn refill(&mut self, now: Instant, per_minute: f64) {
+        let passed = now.duration_since(self.updated).as_secs_f64();
+        self.allowance = (self.allowance + passed * per_minute / MINUTE).min(per_minute);
+        self.updated = now;
+    }
+}
+
+impl Users {
+    /// Forgets who is as good as new. Rarely, so that it costs little for each turn.
+    fn prune(&mut self, now: Instant, per_minute: f64) {
+        if self.turns.len() < self.prune_at.max(PRUNE_AT) {
+            return;
+        }
+        self.turns.retain(|_, turns| {
+            turns.refill(now, per_minute);
+            turns.active > 0 || turns.allowance < per_minute
+        });
+        self.prune_at = self.turns.len() * 2;
+    }
+}
+
+impl Drop for TurnPermit {
+    fn drop(&mut self) {
+        if let Some(turns) = self.gate.users().turns.get_mut(&self.user) {
+            turns.active = turns.active.saturating_sub(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gate(turns_per_user: usize, turns_per_minute: u32) -> TurnGate {
+        TurnGate::new(&ChatConfig { turns_per_user, turns_per_minute, ..ChatConfig::default() })
+    }
+
+    fn user(name: &str) -> UserId {
+        name.parse().unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn so_many_at_once_and_each_user_for_themselves() {
+        let gate = gate(2, 100);
+        let ada = user("ada");
+        let first = gate.enter(&ada).unwrap();
+        let _second = gate.enter(&ada).unwrap();
+        let refused = gate.enter(&ada).unwrap_err();
+        assert_eq!(refused, TurnRefusal::AtOnce { most: 2, retry_after: BUSY_RETRY });
+        gate.enter(&user("bob")).unwrap();
+        drop(first);
+        gate.enter(&ada).unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn so_many_in_a_minute_and_then_one_after_the_other() {
+        let gate = gate(1, 3);
+        let ada = user("ada");
+        for _ in 0..3 {
+            gate.enter(&ada).unwrap();
+        }
+        let wait = Duration::from_secs(20);
+        assert_eq!(gate.enter(&ada).unwrap_err(), TurnRefusal::TooFast { retry_after: wait });
+        tokio::time::advance(wait).await;
+        gate.enter(&ada).unwrap();
+        assert!(matches!(gate.enter(&ada), Err(TurnRefusal::TooFast { .. })));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_is_as_good_as_new_is_forgotten() {
+        let gate = gate(1, 60);
+        let busy = gate.enter(&user("busy")).unwrap();
+        for n in 1..PRUNE_AT {
+            gate.enter(&user(&format!("user-{n}"))).unwrap();
+        }
+        tokio::time::advance(Duration::from_secs(60)).await;
+        gate.enter(&user("ada")).unwrap();
+        assert_eq!(gate.0.users().turns.len(), 2, "the one who is busy, and the new one");
+        drop(busy);
+    }
+}

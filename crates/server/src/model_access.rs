@@ -1,0 +1,91 @@
+//! Which models callers may choose. A model that is not theirs to choose does not exist for them.
+//!
+//! With `chat.models` it is what that list says. Without it: everything in dev mode; elsewhere what is listed, and everything
+//! at places that need no key, because asking those costs nobody money.
+
+use std::sync::Arc;
+
+use toolyard_agent::model::{Model, ModelError, ModelName, ModelTrouble, look::Listing};
+use toolyard_protocol::wildcard;
+
+use crate::{config::AuthMode, state::AppState};
+
+/// The model for a chat: by name, where the caller may choose it, or the one for those who name none.
+pub(crate) async fn model(state: &AppState, name: Option<&str>) -> Result<Arc<dyn Model>, ModelError> {
+    let tasks = &state.lifecycle.tasks;
+    match name {
+        Some(name) => {
+            if !may_choose(state, name).await {
+                return Err(not_for_callers(name));
+            }
+            state.models.get(Some(name), tasks).await
+        }
+        None if state.config.chat.model.is_some() || state.config.chat.models.is_empty() => {
+            state.models.get(None, tasks).await
+        }
+        // The first that is found need not be one of the list.
+        None => match listing(state).await.default {
+            Some(name) => state.models.get(Some(&name.to_string()), tasks).await,
+            None => Err(none_of_the_list()),
+        },
+    }
+}
+
+/// What there is, as far as callers may choose it.
+pub(crate) async fn listing(state: &AppState) -> Listing {
+    let mut listing = state.models.listing().await;
+    let config = &state.config.chat;
+    if !config.callers_choose_model {
+        let default = listing.default.clone();
+        listing.models.retain(|model| Some(&model.name) == default.as_ref());
+    } else if !config.models.is_empty() {
+        listing.models.retain(|model| is_listed(state, &model.name.to_string()));
+        listing.default = listing.models.first().map(|model| model.name.clone());
+    }
+    listing
+}
+
+/// The names of all models that can be chosen, the one for those who name none first.
+pub(crate) async fn names(state: &AppState) -> Vec<String> {
+    let listing = listing(state).await;
+    let first = listing.default.iter().map(ToString::to_string);
+    let mut names: Vec<String> = Vec::new();
+    for name in first.chain(listing.models.iter().map(|model| model.name.to_string())) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+async fn may_choose(state: &AppState, name: &str) -> bool {
+    if !state.config.chat.models.is_empty() {
+        return is_listed(state, name);
+    }
+    if state.auth_mode == AuthMode::Dev || state.config.chat.model.as_deref() == Some(name) {
+        return true;
+    }
+    // What is no name is refused where names are read, with words on what is wrong with it.
+    let Ok(parsed) = name.parse::<ModelName>() else { return true };
+    !state.models.needs_key(&parsed)
+        || state.models.listing().await.models.iter().any(|model| model.name == parsed)
+}
+
+/// By the operator's list, on which the model of the configuration always is.
+fn is_listed(state: &AppState, name: &str) -> bool {
+    let config = &state.config.chat;
+    config.model.as_deref() == Some(name) || config.models.iter().any(|pattern| wildcard::fits(pattern, name))
+}
+
+fn not_for_callers(name: &str) -> ModelError {
+    let name: String = name.chars().take(128).collect();
+    let text =
+        format!("There is no {name} to choose here. GET /v1/models lists the models that can be chosen.");
+    ModelError { kind: ModelTrouble::Unknown, text, cause: None, retry_after: None }
+}
+
+fn none_of_the_list() -> ModelError {
+    let text =
+        "None of the models in `chat.models` is there. Set `chat.model`, or start one of them.".to_owned();
+    ModelError { kind: ModelTrouble::Unavailable, text, cause: None, retry_after: None }
+}

@@ -1,0 +1,174 @@
+//! What one user may cost: answers at once, answers in a minute, and which models they may choose.
+
+use http::Method;
+use serde_json::{Value, json};
+use toolyard_server::{
+    auth::Role,
+    config::{Calling, ModelConfig},
+};
+use toolyard_testkit::model::{Answer, ScriptedModel};
+
+use super::{Reading, asks, chunks, with, with_model};
+use crate::platform::{Person, Platform, tokens_only};
+
+/// The same question at every door.
+fn doors() -> [(&'static str, Value); 3] {
+    [
+        ("/api/chat", asks("hi")),
+        ("/v1/chat/completions", json!({ "messages": [{ "role": "user", "content": "hi" }] })),
+        ("/v1/responses", json!({ "input": "hi" })),
+    ]
+}
+
+#[tokio::test]
+async fn answers_at_once_are_bounded_for_each_user() {
+    let (p, model) = with_model(|config| config.chat.turns_per_user = 2).await;
+    model.answers([Answer::text("Well").hold(), Answer::text("Well").hold()]);
+    let ada = p.user("ada");
+    let mut first = Reading::begin(&ada, asks("x")).await;
+    let second =
+        ada.open(Method::POST, "/v1/responses", Some(json!({ "input": "hi", "stream": true }))).await;
+    first.until("text-delta").await;
+    model.always(Answer::text("ok"));
+    for (path, body) in doors() {
+        let answer = ada.post(path, &body).await.expect(503);
+        assert_eq!(answer.header("retry-after"), "1", "{path}");
+        assert!(answer.text.contains("at most 2 at once"), "{path}: {}", answer.text);
+        p.user("bob").post(path, &body).await.expect(200);
+    }
+    // Who leaves makes room.
+    let left = model.left();
+    drop(second);
+    model.wait_left(left + 1).await;
+    loop {
+        // The turn ends by itself once its reader has gone.
+        let answer = ada.post("/api/chat", &asks("x")).await;
+        if answer.status.as_u16() == 200 {
+            break;
+        }
+        assert_eq!(answer.status.as_u16(), 503);
+        tokio::task::yield_now().await;
+    }
+    model.release(2);
+    first.all().await;
+    chunks(&ada, asks("x")).await;
+}
+
+#[tokio::test]
+async fn answers_in_a_minute_are_bounded_for_each_user() {
+    let (p, model) = with_model(|config| config.chat.turns_per_minute = 3).await;
+    model.always(Answer::text("ok"));
+    for (path, body) in doors() {
+        p.user("ada").post(path, &body).await.expect(200);
+    }
+    for (path, body) in doors() {
+        let answer = p.user("ada").post(path, &body).await.expect(429);
+        let wait: u64 = answer.header("retry-after").parse().unwrap();
+        assert!((1..=20).contains(&wait), "{wait}");
+        assert!(answer.json()["error"].is_object());
+        p.user("bob").post(path, &body).await.expect(200);
+    }
+    // What is refused before it costs anything does not count.
+    for _ in 0..5 {
+        p.user("cleo").post("/v1/responses", &json!({ "input": [] })).await.expect(400);
+    }
+    p.user("cleo").post("/v1/responses", &json!({ "input": "hi" })).await.expect(200);
+}
+
+async fn names(who: &Person<'_>) -> (Vec<String>, Vec<String>) {
+    let of = |list: &Value, name: &str| -> Vec<String> {
+        list.as_array().unwrap().iter().map(|model| model[name].as_str().unwrap().to_owned()).collect()
+    };
+    let openai = who.get("/v1/models").await.expect(200).json();
+    let ours = who.get("/api/models").await.expect(200).json();
+    (of(&openai["data"], "id"), of(&ours["models"], "name"))
+}
+
+/// Whether a model may be chosen, at each door.
+async fn chooses(who: &Person<'_>, model: &str) -> bool {
+    let mut found = Vec::new();
+    for (path, body) in doors() {
+        let answer = who.post(path, &with(body, json!({ "model": model }))).await;
+        if answer.status.as_u16() != 200 {
+            assert!(answer.text.contains("/v1/models"), "{path}: {}", answer.text);
+        }
+        found.push(answer.status.as_u16() == 200);
+    }
+    assert!(found.iter().all(|one| *one == found[0]), "{model}: {found:?}");
+    found[0]
+}
+
+#[tokio::test]
+async fn the_operators_list_says_which_models_callers_may_choose() {
+    let (p, model) = with_model(|config| config.chat.models = vec!["local/ch*p".to_owned()]).await;
+    model.offers(
+        "/v1/models",
+        json!({ "object": "list", "data": [{ "id": "scripted" }, { "id": "cheap" }, { "id": "dear" }] }),
+    );
+    model.always(Answer::text("ok"));
+    let ada = p.user("ada");
+    let listed = vec!["local/scripted".to_owned(), "local/cheap".to_owned()];
+    assert_eq!(names(&ada).await, (listed.clone(), listed));
+    for (name, may) in [
+        ("local/scripted", true),
+        ("local/cheap", true),
+        ("local/chop", true),
+        ("local/dear", false),
+        ("other/cheap", false),
+    ] {
+        assert_eq!(chooses(&ada, name).await, may, "{name}");
+    }
+    // Where no model is configured, the first of the list answers.
+    let p = p
+        .restart_with(|config| {
+            config.chat.model = None;
+            config.chat.models = vec!["local/dear".to_owned()];
+        })
+        .await;
+    let answer = p.user("ada").post("/api/chat", &asks("x")).await.expect(200);
+    assert_eq!(answer.header("x-toolyard-model"), "local/dear");
+    let p = p.restart_with(|config| config.chat.models = vec!["nowhere/*".to_owned()]).await;
+    p.user("ada").post("/api/chat", &asks("x")).await.expect(503);
+}
+
+#[tokio::test]
+async fn without_a_list_what_costs_money_is_only_what_is_listed() {
+    let (paid, free) = (ScriptedModel::start().await, ScriptedModel::start().await);
+    for model in [&paid, &free] {
+        model.offers("/v1/models", json!({ "object": "list", "data": [{ "id": "listed" }] }));
+        model.always(Answer::text("ok"));
+    }
+    let place = |model: &ScriptedModel, key: Option<&str>| ModelConfig {
+        url: Some(format!("{}/v1", model.url())),
+        key_env: key.map(str::to_owned),
+        calling: Some(Calling::Native),
+        ..ModelConfig::default()
+    };
+    let (paid, free) = (place(&paid, Some("UPSTREAM_KEY")), place(&free, None));
+    let p = Platform::with(|config| {
+        tokens_only(config);
+        config.models.insert("paid".to_owned(), paid);
+        config.models.insert("free".to_owned(), free);
+        config.chat.model = Some("paid/usual".to_owned());
+        config.chat.turns_per_minute = 1_000;
+    })
+    .await;
+    let token = p.token("ada", Role::User);
+    for (name, may) in [
+        ("paid/listed", true),
+        ("paid/usual", true),
+        ("paid/dear", false),
+        ("free/listed", true),
+        ("free/any", true),
+    ] {
+        assert_eq!(chooses(&p.bearer(&token), name).await, may, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn callers_who_may_not_choose_see_the_one_model() {
+    let (p, model) = with_model(|config| config.chat.callers_choose_model = false).await;
+    model.offers("/v1/models", json!({ "object": "list", "data": [{ "id": "scripted" }, { "id": "dear" }] }));
+    let one = vec!["local/scripted".to_owned()];
+    assert_eq!(names(&p.user("ada")).await, (one.clone(), one));
+}
