@@ -36,6 +36,7 @@ pub mod legacy;
 pub mod line;
 pub mod mcp;
 pub mod name;
+pub mod name_hash;
 pub mod plugin;
 pub mod problem;
 pub mod raw;

@@ -6,7 +6,8 @@
 use std::{fmt, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize, de};
-use sha2::{Digest, Sha256};
+
+use crate::name_hash::{NAME_HASH_CHARS, ends_like_name_hash, name_hash};
 
 /// Longest package name.
 pub const MAX_PACKAGE_CHARS: usize = 100;
@@ -15,12 +16,10 @@ pub const MAX_TOOL_CHARS: usize = 128;
 /// Longest alias. Leaves room for the prefixes that clients put in front (Mastra 63, Claude 64, Cursor 60).
 pub const MAX_ALIAS_CHARS: usize = 40;
 
-/// Hex digits of SHA-256 at the end of a hashed alias.
-const HASH_CHARS: usize = 8;
-/// What is left for package and tool in a hashed alias: `package__tool_hhhhhhhh`.
-const HASHED_BUDGET: usize = MAX_ALIAS_CHARS - 2 - 1 - HASH_CHARS;
+/// What is left for package and tool in a hashed alias: `package__tool_hhhhhhhhhhhhhh`.
+const HASHED_BUDGET: usize = MAX_ALIAS_CHARS - 2 - 1 - NAME_HASH_CHARS;
 /// The tool part is never cut below this: it is what tells tools of one app apart.
-const MIN_TOOL_KEPT: usize = 20;
+const MIN_TOOL_KEPT: usize = 14;
 
 /// Why a text is not a name. The message says which part is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -141,7 +140,7 @@ impl ToolName {
         if !package.starts_with(|c: char| c.is_ascii_alphabetic()) {
             package.replace_range(..1, "p");
         }
-        let hash = hex::encode(&Sha256::digest(self.full.as_bytes())[..HASH_CHARS / 2]);
+        let hash = name_hash(&[&self.full]);
         format!("{package}__{tool}_{hash}")
     }
 }
@@ -225,17 +224,7 @@ fn plain_alias(package: &str, tool: &str) -> Option<String> {
         return None;
     }
     let alias = format!("{}__{tool}", fold(package));
-    (alias.len() <= MAX_ALIAS_CHARS && !ends_like_hash(&alias)).then_some(alias)
-}
-
-/// Whether a text ends in `_` and eight lower-case hex digits, as only hashed aliases may.
-fn ends_like_hash(text: &str) -> bool {
-    let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-    let bytes = text.as_bytes();
-    let Some((head, tail)) = bytes.len().checked_sub(HASH_CHARS).map(|at| bytes.split_at(at)) else {
-        return false;
-    };
-    head.ends_with(b"_") && tail.iter().copied().all(hex)
+    (alias.len() <= MAX_ALIAS_CHARS && !ends_like_name_hash(&alias)).then_some(alias)
 }
 
 fn fold(text: &str) -> String {
@@ -323,7 +312,7 @@ mod tests {
             "a..b:c",
             "a.:c",
         ] {
-            assert!(ends_like_hash(&alias(name)), "{name} -> {}", alias(name));
+            assert!(ends_like_name_hash(&alias(name)), "{name} -> {}", alias(name));
         }
     }
 
@@ -334,8 +323,24 @@ mod tests {
         assert_ne!(alias(&format!("com.ex.app:pay_{hash}")), victim);
         assert_ne!(alias("1x.y:t"), alias("p1x.y:t"));
         // A tool that looks like a hash and nothing else.
-        assert!(ends_like_hash(&alias("com.ex:deadbeef")));
-        assert_ne!(alias("com.ex:deadbeef"), "com_ex__deadbeef");
+        assert!(ends_like_name_hash(&alias("com.ex:2aaaaaaaaaaaaa")));
+        assert_ne!(alias("com.ex:2aaaaaaaaaaaaa"), "com_ex__2aaaaaaaaaaaaa");
+    }
+
+    #[test]
+    fn names_that_shared_32_bits_of_a_hash_have_aliases_of_their_own() {
+        // Found by trying for some minutes; the readable parts are the same, and so were eight hex digits.
+        let (one, other) =
+            ("com.ex-bank:transfer_money_to_account_68f1", "com.ex-bank:transfer_money_to_account_14963");
+        let head = |name: &str| alias(name).rsplit_once('_').unwrap().0.to_owned();
+        assert_eq!(head(one), head(other));
+        assert_ne!(alias(one), alias(other));
+    }
+
+    #[test]
+    fn a_hashed_alias_keeps_what_can_be_read() {
+        assert!(alias("com.my-app:add-todo").starts_with("com_my_app__add_todo_"));
+        assert!(alias("com.example.my-company:search-documents").starts_with("y_company__search_documen_"));
     }
 
     #[test]
@@ -364,7 +369,7 @@ mod tests {
             let alias = name.alias();
             match alias.undo() {
                 Some(back) => prop_assert_eq!(back, name),
-                None => prop_assert!(ends_like_hash(alias.as_str())),
+                None => prop_assert!(ends_like_name_hash(alias.as_str())),
             }
         }
 

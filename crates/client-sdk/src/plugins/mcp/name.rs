@@ -3,15 +3,13 @@
 //! It depends on the two names alone, so it stays the same when other servers and tools come and go: stored
 //! conversations and prompt caches hold on to it.
 
-use sha2::{Digest as _, Sha256};
+use toolyard_protocol::name_hash::{NAME_HASH_CHARS, ends_like_name_hash, name_hash};
 
 /// Longest name.
 const MAX_CHARS: usize = 64;
 const PREFIX: &str = "mcp_";
-/// Hex digits of the hash.
-const HASH_CHARS: usize = 8;
 /// What a name with a hash has for server and tool together: without the prefix, the two `_` and the hash.
-const ROOM: usize = MAX_CHARS - PREFIX.len() - 2 - HASH_CHARS;
+const ROOM: usize = MAX_CHARS - PREFIX.len() - 2 - NAME_HASH_CHARS;
 /// What is left of a long server name next to a long tool name.
 const MIN_SERVER_CHARS: usize = 16;
 
@@ -19,11 +17,10 @@ const MIN_SERVER_CHARS: usize = 16;
 /// one with a hash of both names.
 pub(super) fn tool_name(server: &str, tool: &str) -> String {
     let plain = format!("{PREFIX}{server}_{tool}");
-    if is_plain(server, tool) && plain.len() <= MAX_CHARS && !ends_like_hash(&plain) {
+    if is_plain(server, tool) && plain.len() <= MAX_CHARS && !ends_like_name_hash(&plain) {
         return plain;
     }
-    let hash = Sha256::new().chain_update(server).chain_update([0]).chain_update(tool).finalize();
-    let hash = hex::encode(&hash[..HASH_CHARS / 2]);
+    let hash = name_hash(&[server, tool]);
     let (server, tool) = (folded(server), folded(tool));
     let tool = first(&tool, ROOM - server.len().min(MIN_SERVER_CHARS));
     let server = first(&server, ROOM - tool.len());
@@ -34,13 +31,6 @@ pub(super) fn tool_name(server: &str, tool: &str) -> String {
 fn is_plain(server: &str, tool: &str) -> bool {
     let letters = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric());
     letters(server) && !tool.is_empty() && tool.split('_').all(|part| part.is_empty() || letters(part))
-}
-
-/// Whether it ends in `_` and eight hex digits, as only names with a hash may.
-fn ends_like_hash(name: &str) -> bool {
-    let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-    let tail = name.rsplit('_').next().unwrap_or_default();
-    tail.len() == HASH_CHARS && tail.bytes().all(hex)
 }
 
 fn folded(name: &str) -> String {
@@ -76,31 +66,31 @@ mod tests {
             ("my_server", "x", "mcp_my_server_x_"),
             ("files", "read-text", "mcp_files_read_text_"),
             ("files", "läs/fil", "mcp_files_l_s_fil_"),
-            ("a", "b_0123abcd", "mcp_a_b_0123abcd_"),
+            ("a", "b_2aaaaaaaaaaaaa", "mcp_a_b_2aaaaaaaaaaaaa_"),
             ("", "x", "mcp__x_"),
             ("a", "", "mcp_a__"),
         ] {
             let name = tool_name(server, tool);
-            assert!(name.starts_with(begins) && name.len() == begins.len() + HASH_CHARS, "{name}");
-            assert!(ends_like_hash(&name), "{name}");
+            assert!(name.starts_with(begins) && name.len() == begins.len() + NAME_HASH_CHARS, "{name}");
+            assert!(ends_like_name_hash(&name), "{name}");
         }
     }
 
     #[test]
     fn long_names_keep_the_tool_and_some_of_the_server() {
         let name = tool_name(&"s".repeat(100), &"t".repeat(100));
-        assert!(name.starts_with(&format!("mcp_{}_{}_", "s".repeat(16), "t".repeat(34))), "{name}");
+        assert!(name.starts_with(&format!("mcp_{}_{}_", "s".repeat(16), "t".repeat(28))), "{name}");
         let name = tool_name(&"s".repeat(100), "tool");
-        assert!(name.starts_with(&format!("mcp_{}_tool_", "s".repeat(46))) && name.len() == 64, "{name}");
+        assert!(name.starts_with(&format!("mcp_{}_tool_", "s".repeat(40))) && name.len() == 64, "{name}");
         let name = tool_name("s", &"t".repeat(100));
-        assert!(name.starts_with(&format!("mcp_s_{}_", "t".repeat(49))) && name.len() == 64, "{name}");
+        assert!(name.starts_with(&format!("mcp_s_{}_", "t".repeat(43))) && name.len() == 64, "{name}");
         let fits = tool_name("s", &"t".repeat(58));
-        assert_eq!((fits.len(), ends_like_hash(&fits)), (64, false));
+        assert_eq!((fits.len(), ends_like_name_hash(&fits)), (64, false));
     }
 
     #[test]
     fn no_two_pairs_have_one_name() {
-        let parts = ["a", "a_b", "b", "a-b", "b_c", "c", "", "_", "a_", "_b", "A", "ä", "b_0123abcd"];
+        let parts = ["a", "a_b", "b", "a-b", "b_c", "c", "", "_", "a_", "_b", "A", "ä", "b_2aaaaaaaaaaaaa"];
         let mut seen = HashMap::new();
         for server in parts {
             for tool in parts {
