@@ -68,7 +68,10 @@ impl Server {
             offers: read.unwrap_or_default(),
             capabilities: capabilities.and_then(fields).unwrap_or_default(),
             info: said.server_info.or_else(from_meta),
-            instructions: said.instructions.and_then(|raw| serde_json::from_str(raw.get()).ok()),
+            instructions: said
+                .instructions
+                .and_then(|raw| serde_json::from_str::<String>(raw.get()).ok())
+                .map(|text| toolyard_protocol::visible::visible(&text).into_owned()),
             raw,
         })
     }
@@ -111,7 +114,7 @@ mod tests {
     #[test]
     fn identity_is_read_from_either_place_and_oddities_do_no_harm() {
         let said = json!({ "capabilities": { "tools": { "listChanged": true }, "resources": {} },
-            "_meta": { meta::SERVER_INFO: { "name": "a" } }, "instructions": "be kind" });
+            "_meta": { meta::SERVER_INFO: { "name": "a" } }, "instructions": "be\u{200b} kind" });
         let server = Server::read(Revision::NEWEST, to_raw(&said)).unwrap();
         assert_eq!(server.info.as_deref().unwrap().get(), r#"{"name":"a"}"#);
         assert_eq!(server.instructions.as_deref(), Some("be kind"));

@@ -47,6 +47,7 @@ pub mod stream;
 pub mod tool;
 pub mod trace;
 pub mod upstream;
+pub mod visible;
 pub mod wildcard;
 
 pub use error::ErrorCode;

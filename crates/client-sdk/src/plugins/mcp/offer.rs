@@ -3,7 +3,10 @@
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use toolyard_mcp_client::Listing;
-use toolyard_protocol::chat::{ClientTool, ClientToolLimits, client_tool::check};
+use toolyard_protocol::{
+    chat::{ClientTool, ClientToolLimits, client_tool::check},
+    visible::{VisibleJson, visible_json},
+};
 
 use super::{name::tool_name, result::first_chars, schema, server::McpServer};
 use crate::tool::{Executor, Tool};
@@ -91,6 +94,11 @@ impl Offer {
 }
 
 fn definition(item: &RawValue) -> Result<Definition, String> {
+    let VisibleJson { cleaned, bad_name, .. } = visible_json(item);
+    if let Some(name) = bad_name {
+        return Err(format!("the name `{}` in it has invisible characters", first_chars(&name, 80)));
+    }
+    let item = cleaned.as_deref().unwrap_or(item);
     serde_json::from_str(item.get()).map_err(|error| format!("it is no definition of a tool: {error}"))
 }
 
@@ -144,6 +152,22 @@ mod tests {
         server.exclude = vec!["hidden".to_owned()];
         let executor = |_: &str| -> Executor { Arc::new(|_, _| Box::pin(async { Ok(Value::Null) })) };
         read(&server, &listing, &ClientToolLimits::default(), executor)
+    }
+
+    #[test]
+    fn what_nobody_sees_is_left_out() {
+        let offer = offer(vec![
+            json!({ "name": "a", "description": "Does\u{e0041}\u{200b} a.", "inputSchema": { "type": "object",
+                "properties": { "x": { "type": "string", "description": "\u{202e}x" } } } }),
+            json!({ "name": "b", "inputSchema": { "type": "object", "properties": { "x\u{200b}": {} } } }),
+        ]);
+        assert_eq!(offer.tools.len(), 1);
+        let tool = offer.tools[0].definition();
+        assert_eq!(
+            (tool.description.as_str(), &tool.parameters["properties"]["x"]["description"]),
+            ("Does a.", &json!("x"))
+        );
+        assert!(offer.set_aside.iter().any(|lost| lost.reason.contains("invisible")));
     }
 
     #[test]
