@@ -22,6 +22,9 @@ use crate::text::one_line;
 /// before it, so that a tag as long as the page takes minutes.
 const PIECE_BYTES: usize = 4 * 1024;
 
+/// Longest text that is read without a look at the time.
+const MAX_PLAIN_BYTES: usize = 16 * 1024;
+
 /// Most links that are kept; beyond the shown ones they are only counted.
 const MAX_KEPT_LINKS: usize = MAX_LINKS * 50;
 
@@ -37,6 +40,7 @@ pub(super) fn page(html: &str, base: &Url, is_over: &(dyn Fn() -> bool + Sync)) 
 
 /// A short text with tags and entities in it, on one line.
 pub(crate) fn plain(html: &str) -> String {
+    let html = &html[..html.floor_char_boundary(MAX_PLAIN_BYTES)];
     read(html, None, &|| false).map_or_else(String::new, |writer| one_line(&writer.out))
 }
 

@@ -6,12 +6,15 @@ use serde_json::{Map, Value, json};
 /// Most values that writing out may make. A few lines of references can mean more than fits in memory.
 pub(super) const MAX_VALUES: usize = 20_000;
 
+/// Most bytes of texts and names in them: a long text may be referred to many times.
+const MAX_TEXT_BYTES: usize = 1024 * 1024;
+
 /// How deep schemas are followed at all.
 const MAX_NESTING: usize = 64;
 
 /// The schema without references. Recursion is cut: the second time around it is any JSON, with a word on it.
 pub(super) fn inline(schema: &Value) -> Result<Value, String> {
-    let mut inliner = Inliner { root: schema, open: Vec::new(), values: 0 };
+    let mut inliner = Inliner { root: schema, open: Vec::new(), values: 0, text: 0 };
     let mut schema = inliner.value(schema, 0)?;
     if let Value::Object(schema) = &mut schema {
         for key in ["$defs", "definitions", "$schema", "$id", "$anchor", "$comment"] {
@@ -26,12 +29,18 @@ struct Inliner<'a> {
     /// The references that are being written out.
     open: Vec<&'a str>,
     values: usize,
+    text: usize,
 }
 
 impl<'a> Inliner<'a> {
     fn value(&mut self, value: &'a Value, depth: usize) -> Result<Value, String> {
         self.values += 1;
-        if self.values > MAX_VALUES || depth > MAX_NESTING {
+        self.text += match value {
+            Value::String(text) => text.len(),
+            Value::Object(members) => members.keys().map(String::len).sum(),
+            _ => 0,
+        };
+        if self.values > MAX_VALUES || self.text > MAX_TEXT_BYTES || depth > MAX_NESTING {
             return Err("its schema is too large once its references are written out".to_owned());
         }
         match value {

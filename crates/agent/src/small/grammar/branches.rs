@@ -8,6 +8,8 @@ use super::{MAX_DEPTH, MAX_WORK, Unfit};
 
 /// Most alternatives of one schema; those after them are left out.
 const MAX_BRANCHES: usize = 16;
+/// Bytes that are copied for one unit of work: what is referred to many times is copied as often.
+const BYTES_OF_WORK: usize = 1024;
 /// Longest chain of references and combinations at one place.
 const MAX_HOPS: usize = 4 * MAX_DEPTH;
 
@@ -43,6 +45,8 @@ impl<'a> Schemas<'a> {
             }
         };
         let own = members.iter().filter(|(name, _)| !COMBINES.contains(&name.as_str()));
+        let copied: usize = own.clone().map(|(name, value)| name.len() + size(value)).sum();
+        self.work = self.work.checked_sub(copied / BYTES_OF_WORK).ok_or(Unfit::TooMuch)?;
         let mut found = vec![own.map(|(name, value)| (name.clone(), value.clone())).collect()];
         if let Some(target) = members.get("$ref") {
             let root = self.root;
@@ -68,6 +72,16 @@ impl<'a> Schemas<'a> {
             }
         }
         Ok(found)
+    }
+}
+
+/// About how many bytes a value has.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(|item| 8 + size(item)).sum(),
+        Value::Object(members) => members.iter().map(|(name, value)| 8 + name.len() + size(value)).sum(),
+        _ => 8,
     }
 }
 

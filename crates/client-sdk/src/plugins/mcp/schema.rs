@@ -7,8 +7,20 @@ use serde_json::{Map, Value};
 
 /// Schemas that inlining may make: a few references to references to references can grow without end.
 const MAX_SCHEMAS: usize = 2_000;
+/// Bytes of all texts and data in them: a long text may be referred to many times.
+const MAX_BYTES: usize = 1024 * 1024;
 /// Schemas within schemas. More than client tools may have, so that they are told their own rule.
 const MAX_DEPTH: usize = 32;
+
+/// About how many bytes a value has.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(|item| 8 + size(item)).sum(),
+        Value::Object(members) => members.iter().map(|(name, value)| 8 + name.len() + size(value)).sum(),
+        _ => 8,
+    }
+}
 
 /// Words about a schema, which may stand beside a reference and say more about this one use of it.
 const REMARKS: [&str; 7] =
@@ -18,7 +30,7 @@ const MACHINERY: [&str; 6] = ["$schema", "$id", "$anchor", "$comment", "$defs", 
 
 /// The schema of a tool's arguments without references. The text says why it cannot be.
 pub(super) fn inlined(schema: &Value) -> Result<Value, String> {
-    let mut work = Work { root: schema, open: Vec::new(), made: 0 };
+    let mut work = Work { root: schema, open: Vec::new(), made: 0, bytes: 0 };
     let mut whole = work.schema(schema, 0)?;
     if let Some(members) = whole.as_object_mut() {
         // Arguments are an object, whoever forgot to say so.
@@ -32,6 +44,7 @@ struct Work<'a> {
     /// The references that are being replaced, from the outside in.
     open: Vec<&'a str>,
     made: usize,
+    bytes: usize,
 }
 
 impl<'a> Work<'a> {
@@ -84,8 +97,17 @@ impl<'a> Work<'a> {
                     | "propertyNames",
                     one,
                 ) => self.schema(one, depth + 1)?,
-                (_, data) => data.clone(),
+                (_, data) => {
+                    self.bytes += size(data);
+                    if self.bytes > MAX_BYTES {
+                        return Err(format!(
+                            "its schema has more than {MAX_BYTES} bytes when it is written out"
+                        ));
+                    }
+                    data.clone()
+                }
             };
+            self.bytes += keyword.len();
             whole.insert(keyword.clone(), inside);
         }
         Ok(whole)
