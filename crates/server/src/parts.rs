@@ -8,7 +8,7 @@ use toolyard_core::{
     policy::{Rate, Rates},
 };
 use toolyard_net::{ClientSettings, Guard, GuardPolicy};
-use toolyard_sessions::SessionSettings;
+use toolyard_sessions::{MessageRate, SessionSettings};
 use toolyard_sources::upstream::{OAuthSetup, UpstreamSettings};
 use toolyard_store::StoreSettings;
 
@@ -157,6 +157,9 @@ pub(crate) fn session_settings(config: &Config) -> SessionSettings {
         overlay: Duration::from_millis(sessions.overlay_ms),
         stream_queue: sessions.stream_queue,
         control_queue: sessions.control_queue,
+        requests_per_app: sessions.requests_per_app,
+        app_messages: MessageRate { per_s: sessions.app_messages_per_s, burst: sessions.app_message_burst },
+        dashboard_app: sessions.dashboard_app.clone(),
         max_users: sessions.max_users,
         max_apps: sessions.max_apps,
         speech_link: Duration::from_secs(config.speech.link_s),

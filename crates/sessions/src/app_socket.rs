@@ -1,19 +1,31 @@
-//! What an app says over its socket. Who says it is known from the socket, never from the message.
+//! What an app says over its socket. Who says it is known from the socket, never from the message; whether it may is
+//! looked up in `message_rules`, before anything is done about it.
 
 use std::sync::Arc;
 
+use serde_json::json;
+use tokio::time::Instant;
 use toolyard_protocol::{
     PackageName,
     session::{
-        FromApp, ToApp, ToDevice,
-        app_messages::{PermissionError, PermissionErrorDetail, SubscriptionUpdate},
-        device_messages::{LocationRequest, WifiSetup},
-        message::Fields,
+        FromApp, ToApp,
+        app_messages::{
+            AppMessageKind, AppStopped, PermissionError, PermissionErrorDetail, SubscriptionUpdate,
+        },
+        audio::AudioPlayResponse,
+        webhook::StopReason,
     },
-    stream::SubscriptionSet,
+    stream::{Subscription, SubscriptionSet},
 };
 
-use crate::{sessions::Sessions, user::User};
+use crate::{
+    device_requests::led_failed,
+    live_stream::{NO_MANAGED_STREAMS, fields_of, managed_stream_failed, stream_failed},
+    message_rules::MessageRefusal,
+    photos::PhotoFailure,
+    sessions::{Sessions, unavailable},
+    user::User,
+};
 
 /// One socket of an app. Dropping it says that the socket is gone.
 pub struct AppSocket {
@@ -29,74 +41,164 @@ impl AppSocket {
         self.sessions.sign_of(&self.live, &self.package, self.number);
     }
 
-    /// Takes one message. Nothing that an app says is fatal.
+    /// Takes one message. Nothing that an app says is fatal; how fast it says it can be.
     pub fn receive(&self, text: &str) {
         self.gave_sign();
+        if !self.admit() {
+            return;
+        }
         match FromApp::read(text) {
-            Ok(message) => self.handle(message),
+            Ok(message) => self.check(message),
             Err(error) => {
                 tracing::warn!(app = %self.package, user = %self.live.id, %error, "unreadable message")
             }
         }
     }
 
-    fn handle(&self, message: FromApp) {
+    /// A frame that apps do not send. It counts, and nothing else.
+    pub fn ignore_binary(&self) {
+        self.admit();
+    }
+
+    /// Counts a message. False where this socket is not the app's any longer, or the app sent too many: then it is stopped.
+    fn admit(&self) -> bool {
+        let (session, rate) = {
+            let mut state = self.live.lock();
+            let current = |run: &&mut crate::run::Run| run.is_link(self.number) && run.is_connected();
+            let Some(run) = state.apps.get_mut(&self.package).filter(current) else { return false };
+            let rate = self.sessions.parts().settings.app_messages;
+            if run.rate.take(Instant::now(), rate) {
+                return true;
+            }
+            if let Some(link) = &run.link {
+                let notice = AppStopped {
+                    reason: Some(StopReason::Error),
+                    timestamp: Some(self.sessions.timestamp()),
+                };
+                link.outbox.control(ToApp::AppStopped(notice).to_text());
+                link.outbox.close(1000, "App stopped");
+            }
+            run.enter(crate::run::Phase::Stopping);
+            (run.session.clone(), rate)
+        };
+        tracing::warn!(
+            app = %self.package, user = %self.live.id, per_s = rate.per_s, burst = rate.burst,
+            "app stopped: it sent too many messages"
+        );
+        let why = unavailable(format!("{} sent too many messages and was stopped.", self.package));
+        let (sessions, live, package) = (self.sessions.clone(), self.live.clone(), self.package.clone());
+        self.sessions.parts().tasks.spawn(async move {
+            sessions.end_run(&live, &package, &session, why).await;
+        });
+        false
+    }
+
+    /// Does what the app says if it may, else tells it what it lacks.
+    fn check(&self, message: FromApp) {
+        let kind = message.kind();
+        let dashboard = self.sessions.parts().settings.dashboard_app.as_ref();
+        let checked = match self.live.lock().apps.get(&self.package) {
+            Some(run) => run.check_message(kind, dashboard),
+            None => return,
+        };
+        if let Err(refusal) = checked.and_then(|()| self.handle(message.clone())) {
+            self.refuse(kind, refusal);
+            self.fail(&message, &refusal.explain());
+        }
+    }
+
+    fn handle(&self, message: FromApp) -> Result<(), MessageRefusal> {
+        let (sessions, live, package) = (&self.sessions, &self.live, &self.package);
         match message {
             FromApp::SubscriptionUpdate(update) => self.subscribe(&update),
-            FromApp::DisplayEvent(event) => self.sessions.draw(&self.live, &self.package, event),
-            FromApp::AudioPlayRequest(request) => self.sessions.play(&self.live, &self.package, request),
-            FromApp::AudioStopRequest(request) => self.sessions.be_quiet(&self.live, &self.package, request),
-            FromApp::PhotoRequest(request) => {
-                self.forward(&request.request_id, &request, ToDevice::PhotoRequest)
+            FromApp::DisplayEvent(event) => sessions.draw(live, package, event),
+            FromApp::AudioPlayRequest(request) => sessions.play(live, package, request),
+            FromApp::AudioStopRequest(request) => sessions.be_quiet(live, package, request),
+            FromApp::PhotoRequest(request) => sessions.take_photo(live, package, &request),
+            FromApp::RgbLedControl(request) => sessions.switch_led(live, package, &request),
+            FromApp::LocationPollRequest(request) => sessions.ask_location(live, package, request),
+            FromApp::RtmpStreamRequest(fields) => sessions.start_stream(live, package, fields),
+            FromApp::RtmpStreamStop(fields) => return sessions.stop_stream(live, package, &fields),
+            FromApp::ManagedStreamRequest(_) => self.answer(&managed_stream_failed(NO_MANAGED_STREAMS)),
+            // There is none to stop, and so the app has none.
+            FromApp::ManagedStreamStop(_) => {
+                self.answer(&ToApp::ManagedStreamStatus(fields_of(json!({ "status": "stopped" }))));
             }
-            FromApp::RgbLedControl(request) => {
-                self.forward(&request.request_id, &request, ToDevice::RgbLedControl)
-            }
-            FromApp::LocationPollRequest(request) => {
-                let mut state = self.live.lock();
-                state.expect_answer(&request.correlation_id, &self.package);
-                state.tell_device(&ToDevice::RequestSingleLocation(LocationRequest {
-                    correlation_id: request.correlation_id,
-                    accuracy: request.accuracy,
-                }));
-            }
-            FromApp::RtmpStreamRequest(fields) | FromApp::ManagedStreamRequest(fields) => {
-                self.live.lock().tell_device(&ToDevice::StartStream(fields));
-            }
-            FromApp::RtmpStreamStop(fields) | FromApp::ManagedStreamStop(fields) => {
-                self.live.lock().tell_device(&ToDevice::StopStream(fields));
-            }
-            FromApp::RequestWifiSetup(request) => {
-                let app_package_name = Some(self.package.clone());
-                let setup = WifiSetup { reason: request.reason, app_package_name };
-                self.live.lock().tell_device(&ToDevice::ShowWifiSetup(setup));
-            }
+            FromApp::StreamStatusCheck(_) => sessions.check_stream(live, package),
+            FromApp::RequestWifiSetup(request) => sessions.ask_wifi(live, package, request),
             FromApp::OwnershipRelease(_) => {
-                let mut state = self.live.lock();
-                let link = state.apps.get_mut(&self.package).and_then(|run| run.link.as_mut());
+                let mut state = live.lock();
+                let link = state.apps.get_mut(package).and_then(|run| run.link.as_mut());
                 if let Some(link) = link.filter(|link| link.number == self.number) {
                     link.released = true;
                 }
             }
             // SDK 3 asks and wants an answer; SDK 2 never asks.
             FromApp::Ping => self.answer(&ToApp::Pong),
+            FromApp::DashboardContentUpdate(_)
+            | FromApp::DashboardModeChange(_)
+            | FromApp::DashboardSystemUpdate(_)
+            | FromApp::ConnectionInit(_)
+            | FromApp::Reconnect(_)
+            | FromApp::Unknown { .. } => {
+                tracing::debug!(app = %package, kind = message.kind().as_str(), "a message that nothing is done about");
+            }
+        }
+        Ok(())
+    }
+
+    /// Says what the app lacks, in the message in which its SDK looks for it.
+    fn refuse(&self, kind: AppMessageKind, refusal: MessageRefusal) {
+        tracing::debug!(app = %self.package, user = %self.live.id, kind = kind.as_str(), ?refusal, "message refused");
+        let detail = PermissionErrorDetail {
+            stream: kind.as_str().to_owned(),
+            required_permission: refusal.required().to_owned(),
+            message: refusal.explain(),
+        };
+        let message = format!("{} was refused: {}", kind.as_str(), refusal.explain());
+        self.answer(&ToApp::PermissionError(PermissionError { message, details: vec![detail] }));
+    }
+
+    /// Ends the app's wait for an answer, where its SDK waits for one.
+    fn fail(&self, message: &FromApp, why: &str) {
+        match message {
+            FromApp::AudioPlayRequest(request) => self.answer(&ToApp::AudioPlayResponse(AudioPlayResponse {
+                request_id: request.request_id.clone(),
+                success: false,
+                error: Some(why.to_owned()),
+                duration: None,
+            })),
+            FromApp::PhotoRequest(request) => {
+                let failure = PhotoFailure::new("PERMISSION_DENIED", why);
+                self.sessions.photo_failed(&self.live, &self.package, &request.request_id, failure);
+            }
+            FromApp::RgbLedControl(request) => self.answer(&led_failed(&request.request_id, why)),
+            FromApp::RtmpStreamRequest(_) => self.answer(&stream_failed(why)),
+            FromApp::ManagedStreamRequest(_) => self.answer(&managed_stream_failed(why)),
+            FromApp::StreamStatusCheck(_) => {
+                let none = fields_of(json!({ "hasActiveStream": false }));
+                self.answer(&ToApp::StreamStatusCheckResponse(none));
+            }
             FromApp::ConnectionInit(_)
             | FromApp::Reconnect(_)
-            | FromApp::StreamStatusCheck(_)
+            | FromApp::SubscriptionUpdate(_)
+            | FromApp::DisplayEvent(_)
+            | FromApp::AudioStopRequest(_)
+            | FromApp::LocationPollRequest(_)
+            | FromApp::RtmpStreamStop(_)
+            | FromApp::ManagedStreamStop(_)
             | FromApp::DashboardContentUpdate(_)
             | FromApp::DashboardModeChange(_)
             | FromApp::DashboardSystemUpdate(_)
-            | FromApp::Unknown { .. } => {
-                tracing::debug!(app = %self.package, ?message, "a message that nothing is done about");
-            }
+            | FromApp::RequestWifiSetup(_)
+            | FromApp::OwnershipRelease(_)
+            | FromApp::Ping
+            | FromApp::Unknown { .. } => {}
         }
     }
 
     fn answer(&self, message: &ToApp) {
-        let state = self.live.lock();
-        if let Some(link) = state.apps.get(&self.package).and_then(|run| run.link.as_ref()) {
-            link.outbox.control(message.to_text());
-        }
+        self.live.lock().tell_app(&self.package, message);
     }
 
     /// Replaces what the app hears. Streams that it did not declare a permission for are dropped, and it is told.
@@ -118,24 +220,10 @@ impl AppSocket {
         if !dropped.is_empty()
             && let Some(link) = &run.link
         {
-            let details = dropped.iter().filter_map(PermissionErrorDetail::of).collect();
-            let message = "some streams need a permission that the app does not declare".to_owned();
-            link.outbox.control(ToApp::PermissionError(PermissionError { message, details }).to_text());
+            link.outbox.control(streams_refused(&dropped).to_text());
         }
         run.subscriptions = wanted;
         self.sessions.update_microphone(&mut state);
-    }
-
-    /// Hands a request to the device as it came, and remembers who asked.
-    fn forward<T: serde::Serialize>(&self, id: &str, request: &T, wrap: fn(Fields) -> ToDevice) {
-        let mut fields = match serde_json::to_value(request) {
-            Ok(serde_json::Value::Object(members)) => members,
-            _ => return,
-        };
-        fields.insert("packageName".to_owned(), self.package.as_str().into());
-        let mut state = self.live.lock();
-        state.expect_answer(id, &self.package);
-        state.tell_device(&wrap(Fields(fields)));
     }
 }
 
@@ -143,4 +231,11 @@ impl Drop for AppSocket {
     fn drop(&mut self) {
         self.sessions.socket_gone(&self.live, &self.package, self.number);
     }
+}
+
+/// Says which streams an app may not hear.
+pub(crate) fn streams_refused(dropped: &[Subscription]) -> ToApp {
+    let details = dropped.iter().filter_map(PermissionErrorDetail::of).collect();
+    let message = "some streams need a permission that the app does not declare".to_owned();
+    ToApp::PermissionError(PermissionError { message, details })
 }

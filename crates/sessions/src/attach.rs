@@ -20,7 +20,7 @@ use toolyard_protocol::{
 
 use crate::{
     app_socket::AppSocket,
-    outbox::Outbox,
+    outbox::{Outbox, StateKey},
     run::{Link, Phase, Run},
     sessions::{Sessions, unavailable},
     user::User,
@@ -136,8 +136,9 @@ impl Sessions {
         outbox.control(ToApp::DeviceStateUpdate(snapshot).to_text());
         outbox.ping();
         let notice = AppNotice { package_name: package.clone(), timestamp: Some(self.timestamp()) };
-        state.tell_device(&ToDevice::AppStarted(notice));
-        state.tell_device(&ToDevice::AppStateChange(AppStateChange { timestamp: Some(self.timestamp()) }));
+        state.tell_device(StateKey::App(package.clone()), &ToDevice::AppStarted(notice));
+        let changed = AppStateChange { timestamp: Some(self.timestamp()) };
+        state.tell_device(StateKey::AppList, &ToDevice::AppStateChange(changed));
         drop(state);
         self.await_sign(live.clone(), package.clone(), number);
         Some(AppSocket { sessions: self.clone(), live: live.clone(), package: package.clone(), number })

@@ -17,24 +17,10 @@ use toolyard_protocol::{
 };
 use url::Url;
 
-use crate::{sessions::Sessions, user::User};
+use crate::{pending::RequestKind, sessions::Sessions, user::User};
 
 impl Sessions {
     pub(crate) fn play(&self, live: &Arc<User>, package: &PackageName, mut request: AudioPlayRequest) {
-        let mut state = live.lock();
-        let id = request.request_id.clone();
-        let Some(device) = &state.device else {
-            let answer = AudioPlayResponse {
-                request_id: id,
-                success: false,
-                error: Some("no device is connected".to_owned()),
-                duration: None,
-            };
-            if let Some(outbox) = state.apps.get(package).and_then(crate::run::Run::outbox) {
-                outbox.control(ToApp::AudioPlayResponse(answer).to_text());
-            }
-            return;
-        };
         let settings = &self.parts().settings;
         let own = own_speech(&request.audio_url, &settings.app_socket_url);
         let text = own.as_ref().and_then(words_of);
@@ -44,21 +30,44 @@ impl Sessions {
             self.0.speech_links.sign(&mut url, &live.id, now.saturating_add(lifetime));
             request.audio_url = url.into();
         }
-        let message = DeviceAudioPlayRequest { request, package_name: package.clone(), text };
-        device.outbox.control(ToDevice::AudioPlayRequest(message).to_text());
-        state.expect_answer(&id, package);
+        let id = request.request_id.clone();
+        let message = DeviceAudioPlayRequest {
+            request,
+            package_name: package.clone(),
+            app_id: Some(package.clone()),
+            text,
+        };
+        let mut state = live.lock();
+        let sent = state.pending.add(RequestKind::Audio, &id, package).map_err(|error| error.to_string());
+        let sent = sent.and_then(|()| {
+            state.ask_device(package, &ToDevice::AudioPlayRequest(message)).map_err(|error| {
+                state.pending.take(RequestKind::Audio, &id);
+                error.to_string()
+            })
+        });
+        if let Err(why) = sent {
+            let answer =
+                AudioPlayResponse { request_id: id, success: false, error: Some(why), duration: None };
+            state.tell_app(package, &ToApp::AudioPlayResponse(answer));
+        }
     }
 
+    /// The sounds of this app, and of no other, are to end.
     pub(crate) fn be_quiet(&self, live: &Arc<User>, package: &PackageName, request: AudioStopRequest) {
-        let message = DeviceAudioStopRequest { package_name: package.clone(), track_id: request.track_id };
-        live.lock().tell_device(&ToDevice::AudioStopRequest(message));
+        let message = DeviceAudioStopRequest {
+            package_name: package.clone(),
+            app_id: Some(package.clone()),
+            track_id: request.track_id,
+        };
+        if let Err(why) = live.lock().ask_device(package, &ToDevice::AudioStopRequest(message)) {
+            tracing::debug!(app = %package, user = %live.id, %why, "a stop of sounds was not sent");
+        }
     }
 
     pub(crate) fn played(&self, live: &Arc<User>, answer: AudioPlayResponse) {
         let mut state = live.lock();
-        let Some(package) = state.take_waiting(&answer.request_id) else { return };
-        if let Some(outbox) = state.apps.get(&package).and_then(crate::run::Run::outbox) {
-            outbox.control(ToApp::AudioPlayResponse(answer).to_text());
+        if let Some(package) = state.pending.take(RequestKind::Audio, &answer.request_id) {
+            state.tell_app(&package, &ToApp::AudioPlayResponse(answer));
         }
     }
 }

@@ -154,13 +154,13 @@ impl DeviceSocket {
                 self.sessions.relay_words(&self.live, &Transcription::from(&heard));
             }
             FromDevice::AudioPlayResponse(answer) => self.sessions.played(&self.live, answer),
-            FromDevice::RtmpStreamStatus(ref fields) => self.relay(event, &to_raw(fields)),
+            FromDevice::RtmpStreamStatus(fields) => self.sessions.stream_status(&self.live, fields),
+            FromDevice::PhotoResponse(answer) => self.sessions.photo_answered(&self.live, answer),
+            FromDevice::RgbLedControlResponse(answer) => self.sessions.led_switched(&self.live, answer),
             FromDevice::Event(happened) => {
                 self.happened(&happened.event, &happened.message, happened.text("correlationId"))
             }
-            FromDevice::PhotoResponse(_)
-            | FromDevice::RgbLedControlResponse(_)
-            | FromDevice::KeepAliveAck(_)
+            FromDevice::KeepAliveAck(_)
             | FromDevice::UdpRegister(_)
             | FromDevice::PhoneSubscriptionUpdate(_)
             | FromDevice::Unknown { .. } => {
@@ -193,15 +193,14 @@ impl DeviceSocket {
         self.sessions.change_device(&self.live, capabilities).await;
     }
 
-    /// An answer to one app's question goes to that app; everything else to whoever listens.
+    /// An answer to one app's question goes to that app alone; everything else to whoever listens.
     fn happened(&self, event: &Event, data: &RawValue, correlation: Option<String>) {
-        if let Some(id) = correlation {
-            let mut state = self.live.lock();
-            if let Some(package) = state.take_waiting(&id) {
-                return self.sessions.relay_to(&state, &package, &StreamKind::LocationUpdate, data);
+        match correlation {
+            Some(id) if *event == Event::Plain(StreamKind::LocationUpdate) => {
+                self.sessions.located(&self.live, &id, data);
             }
+            _ => self.sessions.relay(&self.live, event, data),
         }
-        self.sessions.relay(&self.live, event, data);
     }
 
     fn relay(&self, event: Option<Event>, data: &RawValue) {

@@ -8,6 +8,8 @@
 //! | how it is stopped, lost and started again | `stop`, `lost` |
 //! | the state of one app for one user | `run` |
 //! | an app's socket: who it is, what it says | `attach`, `app_socket` |
+//! | what an app may say, and how fast | `message_rules`, `rate_limit` |
+//! | what apps ask of the device, and whose answer it is | `device_requests`, `photos`, `live_stream`, `pending` |
 //! | a device's socket | `device_socket` |
 //! | words out of a device's sound | `voice`, `listen` |
 //! | sound that apps want played, and the addresses it is fetched from | `audio`, `speech_link` |
@@ -20,12 +22,19 @@ mod app_settings;
 mod app_socket;
 mod attach;
 mod audio;
+mod device_requests;
 mod device_socket;
 mod listen;
+mod live_stream;
 mod lost;
+mod message_rules;
 mod notice;
 mod open;
 mod outbox;
+mod pending;
+mod permissions;
+mod photos;
+mod rate_limit;
 mod restore;
 mod run;
 mod screen;
@@ -44,7 +53,9 @@ pub use app_socket::AppSocket;
 pub use attach::{AppIntroduction, Refused};
 pub use device_socket::{DeviceOrder, DeviceSocket};
 pub use listen::{Heard, Transcriber};
+pub use message_rules::{MessageOwner, MessageRule, OpenRule, message_rule};
 pub use outbox::{Frame, Outbox};
+pub use rate_limit::MessageRate;
 pub use sessions::{SessionParts, Sessions};
 pub use settings::SessionSettings;
 pub use speech_link::{LinkError, SPEECH_PARAMETERS, SPEECH_SIGNATURE, SpeechLinks};

@@ -1,8 +1,9 @@
 //! The queue towards one socket.
 //!
 //! Streams may lose data when the other side is slow, and it is told how much. Control messages are never lost: when
-//! even they pile up, the socket is closed, so that the app comes back with a clean state. Of pictures only the latest
-//! counts.
+//! even they pile up, the socket is closed, so that the app comes back with a clean state. What apps cause at a device is
+//! never a reason to close it: of states (a picture, the microphone) only the latest counts, and each app has a few
+//! places for requests of its own, beyond which they are refused.
 
 use std::{
     collections::VecDeque,
@@ -11,6 +12,10 @@ use std::{
 
 use bytes::Bytes;
 use tokio::sync::Notify;
+use toolyard_protocol::PackageName;
+
+/// Requests of one app that wait for a slow device, where nothing else is set.
+pub(crate) const DEFAULT_REQUEST_BOUND: usize = 16;
 
 /// Something to write to a socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,17 +35,36 @@ pub enum Frame {
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A state of which only the latest counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum StateKey {
+    /// What is on the display.
+    Picture,
+    /// What is on the dashboard.
+    Dashboard,
+    /// Which mode the dashboard is in.
+    DashboardMode,
+    /// Whether the device listens.
+    Microphone,
+    /// That the list of apps is another one.
+    AppList,
+    /// Whether an app runs.
+    App(PackageName),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Class {
     Control,
     Stream,
-    Picture,
+    Latest(StateKey),
+    Request(PackageName),
 }
 
 #[derive(Debug, Default)]
 struct Queue {
     frames: VecDeque<(Class, Frame)>,
     streams: usize,
+    controls: usize,
     dropped: u64,
     closing: bool,
 }
@@ -52,6 +76,7 @@ pub struct Outbox {
     filled: Notify,
     stream_bound: usize,
     control_bound: usize,
+    request_bound: usize,
     /// Makes the message that tells how much was lost; devices are not told.
     notice: Option<fn(u64) -> String>,
 }
@@ -59,7 +84,15 @@ pub struct Outbox {
 impl Outbox {
     /// A queue with these bounds.
     pub fn new(stream_bound: usize, control_bound: usize, notice: Option<fn(u64) -> String>) -> Self {
-        Self { queue: Mutex::default(), filled: Notify::new(), stream_bound, control_bound, notice }
+        let request_bound = DEFAULT_REQUEST_BOUND;
+        let (queue, filled) = (Mutex::default(), Notify::new());
+        Self { queue, filled, stream_bound, control_bound, request_bound, notice }
+    }
+
+    /// The same with so many places for requests of each app.
+    #[must_use]
+    pub fn with_request_bound(self, request_bound: usize) -> Self {
+        Self { request_bound, ..self }
     }
 
     /// A message that must arrive.
@@ -77,10 +110,11 @@ impl Outbox {
         if queue.closing {
             return;
         }
-        if queue.frames.len() - queue.streams >= self.control_bound {
+        if queue.controls >= self.control_bound {
             queue.frames.clear();
             return self.end(queue, 1011, "too slow");
         }
+        queue.controls += 1;
         queue.frames.push_back((Class::Control, frame));
         drop(queue);
         self.filled.notify_one();
@@ -102,18 +136,34 @@ impl Outbox {
         self.filled.notify_one();
     }
 
-    /// A picture, which takes the place of one that was not yet sent.
-    pub fn picture(&self, text: String) {
+    /// A state, which takes the place of an earlier one that was not yet sent.
+    pub(crate) fn latest(&self, key: StateKey, text: String) {
         let mut queue = self.lock();
         if queue.closing {
             return;
         }
-        match queue.frames.iter_mut().find(|(class, _)| *class == Class::Picture) {
+        let class = Class::Latest(key);
+        match queue.frames.iter_mut().find(|(queued, _)| *queued == class) {
             Some((_, waiting)) => *waiting = Frame::Text(text),
-            None => queue.frames.push_back((Class::Picture, Frame::Text(text))),
+            None => queue.frames.push_back((class, Frame::Text(text))),
         }
         drop(queue);
         self.filled.notify_one();
+    }
+
+    /// Something that an app asks of the device. False where too much of that app waits already.
+    #[must_use]
+    pub(crate) fn request(&self, app: &PackageName, text: String) -> bool {
+        let mut queue = self.lock();
+        let class = Class::Request(app.clone());
+        let waiting = queue.frames.iter().filter(|(queued, _)| *queued == class).count();
+        if queue.closing || waiting >= self.request_bound {
+            return false;
+        }
+        queue.frames.push_back((class, Frame::Text(text)));
+        drop(queue);
+        self.filled.notify_one();
+        true
     }
 
     /// Ends the socket after what is queued. Only the first end counts.
@@ -142,8 +192,10 @@ impl Outbox {
             return Some(Frame::Text(notice(std::mem::take(&mut queue.dropped))));
         }
         let (class, frame) = queue.frames.pop_front()?;
-        if class == Class::Stream {
-            queue.streams -= 1;
+        match class {
+            Class::Stream => queue.streams -= 1,
+            Class::Control => queue.controls = queue.controls.saturating_sub(1),
+            Class::Latest(_) | Class::Request(_) => {}
         }
         Some(frame)
     }
@@ -189,16 +241,34 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_pictures_the_latest_counts() {
+    async fn of_states_the_latest_counts() {
         let outbox = Outbox::new(2, 2, None);
-        outbox.picture("a".to_owned());
+        let picture = |text: &str| outbox.latest(StateKey::Picture, text.to_owned());
+        picture("a");
         outbox.control("c".to_owned());
-        outbox.picture("b".to_owned());
+        (0..100).for_each(|n| outbox.latest(StateKey::Microphone, format!("m{n}")));
+        picture("b");
         outbox.close(1000, "x");
         outbox.close(1012, "y");
-        outbox.picture("never".to_owned());
+        picture("never");
         assert_eq!(outbox.next().await, text("b"));
         assert_eq!(outbox.next().await, text("c"));
+        assert_eq!(outbox.next().await, text("m99"));
         assert_eq!(outbox.next().await, Frame::Close { code: 1000, reason: "x" });
+    }
+
+    #[tokio::test]
+    async fn an_app_that_asks_too_much_of_a_slow_device_is_refused_and_the_device_stays() {
+        let (flooding, other): (PackageName, PackageName) = ("a".parse().unwrap(), "b".parse().unwrap());
+        let outbox = Outbox::new(2, 2, None).with_request_bound(3);
+        let taken = (0..1_000).filter(|n| outbox.request(&flooding, format!("a{n}"))).count();
+        assert_eq!(taken, 3);
+        assert!(outbox.request(&other, "b".to_owned()), "another app has places of its own");
+        outbox.control("c0".to_owned());
+        outbox.control("c1".to_owned());
+        for expected in ["a0", "a1", "a2", "b", "c0", "c1"] {
+            assert_eq!(outbox.next().await, text(expected));
+        }
+        assert!(outbox.request(&flooding, "again".to_owned()));
     }
 }

@@ -8,10 +8,10 @@ use toolyard_protocol::{
     AppSessionId,
     api::AppState,
     app::AppType,
-    stream::{Permissions, StreamKind, SubscriptionSet, is_sensitive},
+    stream::{Permissions, StreamKind, Subscription, SubscriptionSet, is_location, is_sensitive},
 };
 
-use crate::outbox::Outbox;
+use crate::{outbox::Outbox, rate_limit::RateLimit};
 
 /// Why an app runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,20 +71,23 @@ pub(crate) struct Run {
     pub(crate) link: Option<Link>,
     pub(crate) subscriptions: SubscriptionSet,
     pub(crate) last_used: Instant,
+    pub(crate) rate: RateLimit,
     permissions: Permissions,
     phase: watch::Sender<Phase>,
 }
 
 impl Run {
     pub(crate) fn new(record: Arc<AppRecord>, session: AppSessionId, opened: Opened, phase: Phase) -> Self {
-        let permissions = record.details.permissions.iter().map(|declared| declared.kind).collect();
+        let permissions = declared(&record);
+        let now = Instant::now();
         Self {
             record,
             session,
             opened,
             link: None,
             subscriptions: SubscriptionSet::default(),
-            last_used: Instant::now(),
+            last_used: now,
+            rate: RateLimit::new(now),
             permissions,
             phase: watch::Sender::new(phase),
         }
@@ -102,9 +105,19 @@ impl Run {
         self.phase.send_replace(phase);
     }
 
-    /// Whether the app may hear this now: declared, and for microphone and camera also opened by the user.
+    /// Whether the app may hear this now: declared, and for microphone and camera also opened by the user; for the place
+    /// opened, or declared for the background.
     pub(crate) fn may_hear(&self, kind: &StreamKind) -> bool {
-        self.permissions.allow(kind) && (self.opened == Opened::ByUser || !is_sensitive(kind))
+        let woken_may =
+            !is_sensitive(kind) && (!is_location(kind) || self.permissions.locates_in_background());
+        self.permissions.allow(kind) && (self.opened == Opened::ByUser || woken_may)
+    }
+
+    /// The developer changed the app. What it may not hear any longer is dropped, and given back.
+    pub(crate) fn change_record(&mut self, record: Arc<AppRecord>) -> Vec<Subscription> {
+        self.permissions = declared(&record);
+        self.record = record;
+        self.subscriptions.drop_unpermitted(&self.permissions)
     }
 
     /// What the app has declared.
@@ -130,4 +143,8 @@ impl Run {
     pub(crate) fn is_link(&self, number: u64) -> bool {
         self.link.as_ref().is_some_and(|link| link.number == number)
     }
+}
+
+fn declared(record: &AppRecord) -> Permissions {
+    record.details.permissions.iter().map(|declared| declared.kind).collect()
 }

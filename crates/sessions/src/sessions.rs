@@ -7,7 +7,7 @@ use std::sync::{
 
 use async_trait::async_trait;
 use dashmap::DashMap;
-use tokio::time::Instant;
+use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_core::{
     ToolError,
@@ -24,6 +24,7 @@ use toolyard_protocol::{AppSessionId, ErrorCode, PackageName, UserId, api::Sessi
 use crate::{
     listen::Transcriber,
     outbox::Outbox,
+    photos::REPORTS_AT_ONCE,
     run::{Opened, Run},
     settings::SessionSettings,
     speech_link::SpeechLinks,
@@ -76,6 +77,8 @@ pub(crate) struct Inner {
     links: AtomicU64,
     dropped_utterances: AtomicU64,
     pub(crate) speech_links: SpeechLinks,
+    /// Places for reports that there is no picture.
+    pub(crate) photo_reports: Arc<Semaphore>,
 }
 
 impl Sessions {
@@ -84,7 +87,16 @@ impl Sessions {
         let (users, by_session) = (DashMap::new(), DashMap::new());
         let speech_links = SpeechLinks::new(&*parts.secrets);
         let (links, dropped_utterances) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self(Arc::new(Inner { parts, users, by_session, links, dropped_utterances, speech_links }))
+        let photo_reports = Arc::new(Semaphore::new(REPORTS_AT_ONCE));
+        Self(Arc::new(Inner {
+            parts,
+            users,
+            by_session,
+            links,
+            dropped_utterances,
+            speech_links,
+            photo_reports,
+        }))
     }
 
     /// The user's session, made where there is none. None where there are too many.
@@ -164,7 +176,8 @@ impl Sessions {
     /// A queue towards a device.
     pub fn device_outbox(&self) -> Arc<Outbox> {
         let settings = &self.parts().settings;
-        Arc::new(Outbox::new(settings.stream_queue, settings.control_queue, None))
+        let outbox = Outbox::new(settings.stream_queue, settings.control_queue, None);
+        Arc::new(outbox.with_request_bound(settings.requests_per_app))
     }
 
     pub(crate) fn view_changed(&self, user: &UserId) {

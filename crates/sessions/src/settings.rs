@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use toolyard_protocol::PackageName;
+
+use crate::{outbox::DEFAULT_REQUEST_BOUND, rate_limit::MessageRate};
+
 /// All of them are settings of the server, under `[sessions]`.
 #[derive(Debug, Clone)]
 pub struct SessionSettings {
@@ -25,6 +29,12 @@ pub struct SessionSettings {
     pub stream_queue: usize,
     /// Other messages that wait for a slow socket; at more the socket is closed.
     pub control_queue: usize,
+    /// Requests of one app that wait for a slow device; more are refused.
+    pub requests_per_app: usize,
+    /// How fast one app may send messages; one that sends more is stopped.
+    pub app_messages: MessageRate,
+    /// The app that may change the mode and the system texts of the dashboard.
+    pub dashboard_app: Option<PackageName>,
     /// Users with a session at once.
     pub max_users: usize,
     /// Apps that run for one user at once.
@@ -50,6 +60,9 @@ impl Default for SessionSettings {
             stop_timeout: Duration::from_secs(3),
             stream_queue: 256,
             control_queue: 256,
+            requests_per_app: DEFAULT_REQUEST_BOUND,
+            app_messages: MessageRate { per_s: 50, burst: 200 },
+            dashboard_app: None,
             max_users: 100_000,
             max_apps: 32,
             speech_link: Duration::from_secs(300),

@@ -16,7 +16,7 @@ use toolyard_protocol::{
 };
 
 use crate::{
-    outbox::Outbox,
+    outbox::{Outbox, StateKey},
     run::Phase,
     sessions::{Sessions, unavailable},
     user::User,
@@ -122,12 +122,12 @@ impl Sessions {
             run.enter(Phase::Ended(Arc::new(why)));
             let shown = state.screen.leave(package);
             self.show(&state, shown);
-            state.tell_device(&ToDevice::AppStopped(AppNotice {
-                package_name: package.clone(),
-                timestamp: Some(self.timestamp()),
-            }));
-            state
-                .tell_device(&ToDevice::AppStateChange(AppStateChange { timestamp: Some(self.timestamp()) }));
+            state.pending.forget(package);
+            self.end_stream(&mut state, package);
+            let notice = AppNotice { package_name: package.clone(), timestamp: Some(self.timestamp()) };
+            state.tell_device(StateKey::App(package.clone()), &ToDevice::AppStopped(notice));
+            let changed = AppStateChange { timestamp: Some(self.timestamp()) };
+            state.tell_device(StateKey::AppList, &ToDevice::AppStateChange(changed));
             self.update_microphone(&mut state);
         }
         self.0.by_session.remove(session);

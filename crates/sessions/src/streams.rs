@@ -18,7 +18,7 @@ use toolyard_protocol::{
 };
 
 use crate::{
-    outbox::Frame,
+    outbox::{Frame, StateKey},
     run::Run,
     screen::Shown,
     sessions::Sessions,
@@ -110,7 +110,7 @@ impl Sessions {
         let on = state.apps.values().any(hears);
         if on != state.microphone {
             state.microphone = on;
-            state.tell_device(&microphone_state(on));
+            state.tell_device(StateKey::Microphone, &microphone_state(on));
         }
     }
 
@@ -132,7 +132,7 @@ impl Sessions {
             duration_ms: event.duration_ms,
             timestamp: Some(self.timestamp()),
         };
-        device.outbox.picture(ToDevice::DisplayEvent(display).to_text());
+        device.outbox.latest(StateKey::Picture, ToDevice::DisplayEvent(display).to_text());
     }
 
     /// One timer a user, whatever the apps draw.

@@ -1,7 +1,7 @@
 //! One live user.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -12,24 +12,34 @@ use toolyard_protocol::{
     api::{RunningApp, SessionSummary},
     call::Activation,
     device::Capabilities,
-    session::{DeviceState, ToDevice},
+    session::{DeviceState, ToApp, ToDevice},
 };
 
 use crate::{
     listen::Ear,
-    outbox::Outbox,
+    live_stream::LiveStream,
+    outbox::{Outbox, StateKey},
+    pending::PendingRequests,
     run::{Opened, Phase, Run},
     screen::Screen,
 };
-
-/// Most sounds and locations that apps of one user wait for.
-const MAX_PENDING: usize = 256;
 
 /// One live user. The lock is held for the length of a state change.
 #[derive(Debug)]
 pub(crate) struct User {
     pub(crate) id: UserId,
     live: Mutex<Live>,
+}
+
+/// Why the device is not asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum DeviceRefusal {
+    /// There is none.
+    #[error("no device is connected")]
+    NoDevice,
+    /// Too much of this app waits for it already.
+    #[error("the device has not taken this app's earlier requests yet; try again later")]
+    Busy,
 }
 
 /// The open socket of a device.
@@ -58,8 +68,10 @@ pub(crate) struct Live {
     pub(crate) ear: Ear,
     /// When the timer of the screen is set to ring.
     pub(crate) screen_timer: Option<Instant>,
-    /// Who asked for a sound or a place, by the id of the request. Old ones give way.
-    pub(crate) pending: VecDeque<(String, PackageName)>,
+    /// Which apps wait for an answer of the device.
+    pub(crate) pending: PendingRequests,
+    /// The live video that the device was told to send.
+    pub(crate) stream: Option<LiveStream>,
 }
 
 impl User {
@@ -75,7 +87,8 @@ impl User {
             microphone: false,
             ear: Ear::default(),
             screen_timer: None,
-            pending: VecDeque::new(),
+            pending: PendingRequests::default(),
+            stream: None,
         };
         Self { id, live: Mutex::new(live) }
     }
@@ -120,25 +133,27 @@ impl Live {
         Some(Ready { activation: Activation::WasReady })
     }
 
-    /// A message that the device must get, if there is one.
-    pub(crate) fn tell_device(&self, message: &ToDevice) {
+    /// A state that the device has to know, if there is a device; a later one takes its place.
+    pub(crate) fn tell_device(&self, key: StateKey, message: &ToDevice) {
         if let Some(device) = &self.device {
-            device.outbox.control(message.to_text());
+            device.outbox.latest(key, message.to_text());
         }
     }
 
-    /// Remembers who waits for an answer of the device.
-    pub(crate) fn expect_answer(&mut self, id: &str, package: &PackageName) {
-        if self.pending.len() >= MAX_PENDING {
-            self.pending.pop_front();
+    /// Something that an app asks of the device.
+    pub(crate) fn ask_device(&self, app: &PackageName, message: &ToDevice) -> Result<(), DeviceRefusal> {
+        let device = self.device.as_ref().ok_or(DeviceRefusal::NoDevice)?;
+        match device.outbox.request(app, message.to_text()) {
+            true => Ok(()),
+            false => Err(DeviceRefusal::Busy),
         }
-        self.pending.push_back((id.to_owned(), package.clone()));
     }
 
-    /// Who waited for it.
-    pub(crate) fn take_waiting(&mut self, id: &str) -> Option<PackageName> {
-        let place = self.pending.iter().position(|(waiting, _)| waiting == id)?;
-        self.pending.remove(place).map(|(_, package)| package)
+    /// Says something to an app, if it runs.
+    pub(crate) fn tell_app(&self, app: &PackageName, message: &ToApp) {
+        if let Some(outbox) = self.apps.get(app).and_then(Run::outbox) {
+            outbox.control(message.to_text());
+        }
     }
 
     pub(crate) fn close_sockets(&self, code: u16, reason: &'static str) {

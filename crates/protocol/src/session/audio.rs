@@ -33,6 +33,9 @@ pub struct DeviceAudioPlayRequest {
     pub request: AudioPlayRequest,
     /// Which app.
     pub package_name: PackageName,
+    /// Which app, under the name that phones look for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app_id: Option<PackageName>,
     /// What the sound says, for devices that speak by themselves. An extension of ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -53,6 +56,9 @@ pub struct AudioStopRequest {
 pub struct DeviceAudioStopRequest {
     /// Which app.
     pub package_name: PackageName,
+    /// Which app, under the name that phones look for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app_id: Option<PackageName>,
     /// Which track; all of them where it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub track_id: Option<Number>,

@@ -7,7 +7,7 @@ pub mod permission;
 pub mod subscription;
 pub mod subscription_set;
 
-pub use permission::{Permission, Permissions, is_sensitive, required_permission};
+pub use permission::{Permission, Permissions, is_location, is_sensitive, required_permission};
 pub use subscription::{MAX_SUBSCRIPTION_CHARS, RejectReason, Rejected, Subscription};
 pub use subscription_set::{MAX_SUBSCRIPTIONS, SubscriptionSet};
 

@@ -67,9 +67,18 @@ impl std::fmt::Display for Permission {
 pub struct Permissions(Vec<Permission>);
 
 impl Permissions {
-    /// Whether one is declared; `ALL` stands for each.
+    /// Whether one is declared; `ALL` stands for each, and `BACKGROUND_LOCATION` for `LOCATION` as well.
     pub fn has(&self, permission: Permission) -> bool {
-        self.0.iter().any(|declared| *declared == permission || *declared == Permission::All)
+        self.0.iter().any(|declared| match declared {
+            Permission::All => true,
+            Permission::BackgroundLocation if permission == Permission::Location => true,
+            declared => *declared == permission,
+        })
+    }
+
+    /// Whether the app may know where the user is while nobody has opened it. `ALL` is not enough: this one is named.
+    pub fn locates_in_background(&self) -> bool {
+        self.0.contains(&Permission::BackgroundLocation)
     }
 
     /// Whether the app may hear a stream of that kind.
@@ -133,6 +142,12 @@ pub const fn is_sensitive(kind: &StreamKind) -> bool {
     matches!(required_permission(kind), Some(Permission::Microphone | Permission::Camera))
 }
 
+/// Whether an event of that kind says where the user is. An app that a call has woken gets it only if it declares
+/// `BACKGROUND_LOCATION`.
+pub const fn is_location(kind: &StreamKind) -> bool {
+    matches!(required_permission(kind), Some(Permission::Location))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,6 +191,17 @@ mod tests {
             let kind = StreamKind::from_name(name);
             assert_eq!(required_permission(&kind).map(Permission::as_str), permission, "{name}");
             assert_eq!(is_sensitive(&kind), sensitive, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_background_permission_includes_the_plain_one_and_has_to_be_named() {
+        let background: Permissions = [Permission::BackgroundLocation].into_iter().collect();
+        assert!(background.allow(&StreamKind::LocationUpdate) && background.locates_in_background());
+        assert!(!background.has(Permission::Camera));
+        for other in [Permission::Location, Permission::All] {
+            let declared: Permissions = [other].into_iter().collect();
+            assert!(declared.allow(&StreamKind::LocationUpdate) && !declared.locates_in_background());
         }
     }
 

@@ -148,6 +148,9 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     at_least("calls.result_bytes", config.calls.result_bytes as u64, 1024)?;
     at_least("sessions.stream_queue", config.sessions.stream_queue as u64, 1)?;
     at_least("sessions.control_queue", config.sessions.control_queue as u64, 8)?;
+    at_least("sessions.requests_per_app", config.sessions.requests_per_app as u64, 1)?;
+    at_least("sessions.app_messages_per_s", config.sessions.app_messages_per_s.into(), 1)?;
+    at_least("sessions.app_message_burst", config.sessions.app_message_burst.into(), 10)?;
     at_least("sessions.sweep_ms", config.sessions.sweep_ms, 10)?;
     at_least("chat.turns_per_user", config.chat.turns_per_user as u64, 1)?;
     at_least("chat.turns_per_minute", config.chat.turns_per_minute.into(), 1)?;

@@ -4,6 +4,7 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolyard_protocol::PackageName;
 
 /// Where the server listens and who may talk to it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -229,6 +230,15 @@ pub struct SessionsConfig {
     pub stream_queue: usize,
     /// Other messages that wait for a slow socket; at more the socket is closed.
     pub control_queue: usize,
+    /// Requests of one app (photo, sound, lamp) that wait for a slow device; more are refused.
+    pub requests_per_app: usize,
+    /// Messages a second that one app may send in the long run; an app that sends more is stopped.
+    pub app_messages_per_s: u32,
+    /// Messages at once that one app may send after a pause.
+    pub app_message_burst: u32,
+    /// The package of the app that may change the mode and the system texts of the dashboard. Where it is missing, no app
+    /// may.
+    pub dashboard_app: Option<PackageName>,
     /// Users with a session at once.
     pub max_users: usize,
     /// Apps that run for one user at once.
@@ -247,6 +257,10 @@ impl Default for SessionsConfig {
             overlay_ms: 10_000,
             stream_queue: 256,
             control_queue: 256,
+            requests_per_app: 16,
+            app_messages_per_s: 50,
+            app_message_burst: 200,
+            dashboard_app: None,
             max_users: 100_000,
             max_apps: 32,
             sweep_ms: 2_000,

@@ -188,7 +188,10 @@ async fn change(
         state.stores.apps.change(&app.package, change, state.clock.now()).await?;
     }
     state.signals.publish(Change::App(app.package.clone()));
-    ok(&summary(&owned(&state, &who, &app.package).await?))
+    let changed = owned(&state, &who, &app.package).await?;
+    // Before the answer: whoever took a permission away may rely on it.
+    state.sessions.app_changed(&changed);
+    ok(&summary(&changed))
 }
 
 async fn remove(State(state): State<AppState>, Builder(who): Builder, Path(name): Path<String>) -> Answer {

@@ -41,7 +41,7 @@ async fn run(state: AppState, headers: HeaderMap, socket: WebSocket) {
         match message {
             Incoming::Text(text) => app.receive(&text),
             Incoming::Pong => app.gave_sign(),
-            Incoming::Binary(_) => {}
+            Incoming::Binary(_) => app.ignore_binary(),
         }
     }
 }

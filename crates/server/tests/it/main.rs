@@ -28,6 +28,7 @@ mod platform;
 mod plugins;
 mod progress;
 mod sdk;
+mod session_messages;
 mod sockets;
 mod speech;
 mod stop;

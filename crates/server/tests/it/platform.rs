@@ -385,6 +385,19 @@ impl Device {
         None
     }
 
+    /// Every message up to and with the first that fits.
+    pub(crate) async fn collect_until(&mut self, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
+        let mut heard = Vec::new();
+        while let Some(Ok(message)) = self.0.next().await {
+            let Message::Text(text) = message else { continue };
+            heard.push(serde_json::from_str(&text).unwrap());
+            if heard.last().is_some_and(&fits) {
+                return heard;
+            }
+        }
+        panic!("the socket closed after {heard:?}");
+    }
+
     /// Waits for the end of the socket, and says with which code.
     pub(crate) async fn closed(&mut self) -> Option<u16> {
         while let Some(Ok(message)) = self.0.next().await {

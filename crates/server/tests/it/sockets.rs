@@ -188,7 +188,7 @@ async fn without_a_device_a_sound_fails_at_once() {
 async fn requests_to_the_device_name_the_app_and_a_location_comes_back_to_who_asked() {
     let p = Platform::start().await;
     let (app, mut device) = p.echo_like(session_app()).await;
-    p.call_echo().await.expect(200);
+    p.user("ada").post(&format!("/api/session/apps/{ECHO}/start"), &json!({})).await.expect(204);
     let mut session = app.session().await;
     session.say(json!({ "type": "photo_request", "requestId": "p1", "size": "small" })).await;
     let photo = device.hear("photo_request").await.unwrap();

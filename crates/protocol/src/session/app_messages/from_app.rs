@@ -8,6 +8,7 @@ use serde::{
 };
 use serde_json::{Value, value::RawValue};
 
+use super::AppMessageKind;
 use crate::{
     id::AppSessionId,
     name::PackageName,
@@ -79,30 +80,56 @@ impl FromApp {
     /// Reads a message.
     pub fn read(text: &str) -> Result<Self, Malformed> {
         let message = Message::read(text)?;
-        Ok(match message.kind() {
-            "tpa_connection_init" => Self::ConnectionInit(message.body()?),
-            "reconnect" => Self::Reconnect(message.body()?),
-            "subscription_update" => Self::SubscriptionUpdate(message.body()?),
-            "display_event" => Self::DisplayEvent(message.body()?),
-            "audio_play_request" => Self::AudioPlayRequest(message.body()?),
-            "audio_stop_request" => Self::AudioStopRequest(message.body()?),
-            "photo_request" => Self::PhotoRequest(message.body()?),
-            "location_poll_request" => Self::LocationPollRequest(message.body()?),
-            "rgb_led_control" => Self::RgbLedControl(message.body()?),
-            // SDK 3 leaves out `rtmp_`.
-            "rtmp_stream_request" | "stream_request" => Self::RtmpStreamRequest(message.body()?),
-            "rtmp_stream_stop" | "stream_stop" => Self::RtmpStreamStop(message.body()?),
-            "managed_stream_request" => Self::ManagedStreamRequest(message.body()?),
-            "managed_stream_stop" => Self::ManagedStreamStop(message.body()?),
-            "stream_status_check" => Self::StreamStatusCheck(message.body()?),
-            "dashboard_content_update" => Self::DashboardContentUpdate(message.body()?),
-            "dashboard_mode_change" => Self::DashboardModeChange(message.body()?),
-            "dashboard_system_update" => Self::DashboardSystemUpdate(message.body()?),
-            "request_wifi_setup" => Self::RequestWifiSetup(message.body()?),
-            "ownership_release" => Self::OwnershipRelease(message.body()?),
-            "ping" => Self::Ping,
-            _ => Self::Unknown { kind: message.unknown_kind() },
+        Ok(match AppMessageKind::from_name(message.kind()) {
+            AppMessageKind::ConnectionInit => Self::ConnectionInit(message.body()?),
+            AppMessageKind::Reconnect => Self::Reconnect(message.body()?),
+            AppMessageKind::SubscriptionUpdate => Self::SubscriptionUpdate(message.body()?),
+            AppMessageKind::DisplayEvent => Self::DisplayEvent(message.body()?),
+            AppMessageKind::AudioPlayRequest => Self::AudioPlayRequest(message.body()?),
+            AppMessageKind::AudioStopRequest => Self::AudioStopRequest(message.body()?),
+            AppMessageKind::PhotoRequest => Self::PhotoRequest(message.body()?),
+            AppMessageKind::LocationPollRequest => Self::LocationPollRequest(message.body()?),
+            AppMessageKind::RgbLedControl => Self::RgbLedControl(message.body()?),
+            AppMessageKind::RtmpStreamRequest => Self::RtmpStreamRequest(message.body()?),
+            AppMessageKind::RtmpStreamStop => Self::RtmpStreamStop(message.body()?),
+            AppMessageKind::ManagedStreamRequest => Self::ManagedStreamRequest(message.body()?),
+            AppMessageKind::ManagedStreamStop => Self::ManagedStreamStop(message.body()?),
+            AppMessageKind::StreamStatusCheck => Self::StreamStatusCheck(message.body()?),
+            AppMessageKind::DashboardContentUpdate => Self::DashboardContentUpdate(message.body()?),
+            AppMessageKind::DashboardModeChange => Self::DashboardModeChange(message.body()?),
+            AppMessageKind::DashboardSystemUpdate => Self::DashboardSystemUpdate(message.body()?),
+            AppMessageKind::RequestWifiSetup => Self::RequestWifiSetup(message.body()?),
+            AppMessageKind::OwnershipRelease => Self::OwnershipRelease(message.body()?),
+            AppMessageKind::Ping => Self::Ping,
+            AppMessageKind::Unknown => Self::Unknown { kind: message.unknown_kind() },
         })
+    }
+
+    /// What kind of message it is.
+    pub const fn kind(&self) -> AppMessageKind {
+        match self {
+            Self::ConnectionInit(_) => AppMessageKind::ConnectionInit,
+            Self::Reconnect(_) => AppMessageKind::Reconnect,
+            Self::SubscriptionUpdate(_) => AppMessageKind::SubscriptionUpdate,
+            Self::DisplayEvent(_) => AppMessageKind::DisplayEvent,
+            Self::AudioPlayRequest(_) => AppMessageKind::AudioPlayRequest,
+            Self::AudioStopRequest(_) => AppMessageKind::AudioStopRequest,
+            Self::PhotoRequest(_) => AppMessageKind::PhotoRequest,
+            Self::LocationPollRequest(_) => AppMessageKind::LocationPollRequest,
+            Self::RgbLedControl(_) => AppMessageKind::RgbLedControl,
+            Self::RtmpStreamRequest(_) => AppMessageKind::RtmpStreamRequest,
+            Self::RtmpStreamStop(_) => AppMessageKind::RtmpStreamStop,
+            Self::ManagedStreamRequest(_) => AppMessageKind::ManagedStreamRequest,
+            Self::ManagedStreamStop(_) => AppMessageKind::ManagedStreamStop,
+            Self::StreamStatusCheck(_) => AppMessageKind::StreamStatusCheck,
+            Self::DashboardContentUpdate(_) => AppMessageKind::DashboardContentUpdate,
+            Self::DashboardModeChange(_) => AppMessageKind::DashboardModeChange,
+            Self::DashboardSystemUpdate(_) => AppMessageKind::DashboardSystemUpdate,
+            Self::RequestWifiSetup(_) => AppMessageKind::RequestWifiSetup,
+            Self::OwnershipRelease(_) => AppMessageKind::OwnershipRelease,
+            Self::Ping => AppMessageKind::Ping,
+            Self::Unknown { .. } => AppMessageKind::Unknown,
+        }
     }
 
     /// The message as an app sends it. The first message says by itself who is there; all others get it from `sender`.

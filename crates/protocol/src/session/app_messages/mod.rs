@@ -4,12 +4,14 @@
 //! error, so nothing outside [`ToApp`] may be sent to one.
 
 mod from_app;
+mod kind;
 mod to_app;
 
 pub use from_app::{
     ConnectionInit, FromApp, LocationPollRequest, OwnershipRelease, PhotoRequest, Reconnect, RgbLedControl,
     Sender, SubscriptionUpdate, WifiSetupRequest,
 };
+pub use kind::AppMessageKind;
 pub use to_app::{
     AppStopped, CapabilitiesUpdate, ConnectionAck, ConnectionError, CustomMessage, DataStream,
     DeviceStateUpdate, PermissionError, PermissionErrorDetail, ReconnectDeferred, ReconnectRejected,

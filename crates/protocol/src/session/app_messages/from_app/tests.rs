@@ -115,3 +115,11 @@ fn a_long_list_of_subscriptions_is_cut_while_it_is_read() {
     assert_eq!(update.subscriptions.len(), MAX_SUBSCRIPTIONS + 1);
     assert_eq!(SubscriptionSet::read(&update.subscriptions).1.len(), 1);
 }
+
+#[test]
+fn a_message_is_of_the_kind_that_its_type_says() {
+    for text in REAL {
+        let named: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(FromApp::read(text).unwrap().kind().as_str(), named["type"], "{text}");
+    }
+}

@@ -1,0 +1,155 @@
+//! Live video of the device. One app at a time has it; only that app stops it and hears how it is.
+//!
+//! Managed streams (video by way of the platform) are not offered; an app that asks is told at once.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use toolyard_protocol::{
+    PackageName,
+    session::{Fields, ToApp, ToDevice},
+};
+
+use crate::{
+    message_rules::MessageRefusal,
+    sessions::Sessions,
+    user::{Live, User},
+};
+
+/// What an app is told that asks for a managed stream.
+pub(crate) const NO_MANAGED_STREAMS: &str =
+    "this platform offers no managed streams; send the video to an address of your own with startStream";
+/// The states of a stream after which there is none.
+const ENDED: [&str; 3] = ["stopped", "error", "timeout"];
+
+/// The live video that the device was told to send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LiveStream {
+    pub(crate) package: PackageName,
+    id: String,
+    /// Where to; it may hold a secret, so no other app is told.
+    url: Option<String>,
+    status: String,
+}
+
+impl Sessions {
+    /// An app wants live video.
+    pub(crate) fn start_stream(&self, live: &Arc<User>, package: &PackageName, fields: Fields) {
+        let mut state = live.lock();
+        if let Err(why) = self.try_start_stream(&mut state, package, fields) {
+            state.tell_app(package, &stream_failed(&why));
+        }
+    }
+
+    fn try_start_stream(
+        &self,
+        state: &mut Live,
+        package: &PackageName,
+        mut fields: Fields,
+    ) -> Result<(), String> {
+        if let Some(without) = state.capabilities.as_ref().filter(|device| !device.has_camera) {
+            return Err(format!("{} has no camera", without.model_name));
+        }
+        if state.stream.as_ref().is_some_and(|stream| stream.package != *package) {
+            return Err("another app sends live video; it has to stop first".to_owned());
+        }
+        self.end_stream(state, package);
+        let id = self.parts().ids.secret();
+        let url = ["rtmpUrl", "streamUrl"].into_iter().find_map(|name| fields.text(name)).map(str::to_owned);
+        name_sender(&mut fields, package);
+        fields.0.insert("streamId".to_owned(), id.clone().into());
+        state.ask_device(package, &ToDevice::StartStream(fields)).map_err(|error| error.to_string())?;
+        let status = "initializing".to_owned();
+        state.stream = Some(LiveStream { package: package.clone(), id, url, status });
+        Ok(())
+    }
+
+    /// An app wants it stopped; only its own can be.
+    pub(crate) fn stop_stream(
+        &self,
+        live: &Arc<User>,
+        package: &PackageName,
+        fields: &Fields,
+    ) -> Result<(), MessageRefusal> {
+        let mut state = live.lock();
+        let own = state.stream.as_ref().is_some_and(|stream| {
+            stream.package == *package && fields.text("streamId").is_none_or(|id| id == stream.id)
+        });
+        if !own {
+            return Err(MessageRefusal::NotStreamOwner);
+        }
+        self.end_stream(&mut state, package);
+        Ok(())
+    }
+
+    /// Ends the live video of an app, if it has one.
+    pub(crate) fn end_stream(&self, state: &mut Live, package: &PackageName) {
+        let Some(stream) = state.stream.take_if(|stream| stream.package == *package) else { return };
+        let mut fields = Fields::default();
+        name_sender(&mut fields, package);
+        fields.0.insert("streamId".to_owned(), stream.id.into());
+        // Never refused: at most one for each start that the device was asked for.
+        if let Some(device) = &state.device {
+            device.outbox.control(ToDevice::StopStream(fields).to_text());
+        }
+    }
+
+    /// The device says how the live video is; the app that started it is told, in the message its SDK looks for.
+    pub(crate) fn stream_status(&self, live: &Arc<User>, mut fields: Fields) {
+        let mut state = live.lock();
+        let named = fields.text("streamId").map(str::to_owned);
+        let Some(stream) =
+            state.stream.as_mut().filter(|stream| named.is_none_or(|named| named == stream.id))
+        else {
+            tracing::debug!(user = %live.id, "the state of a stream that no app has");
+            return;
+        };
+        let status = fields.text("status").unwrap_or_default().to_owned();
+        fields.0.insert("streamId".to_owned(), stream.id.clone().into());
+        fields.0.insert("appId".to_owned(), stream.package.as_str().into());
+        stream.status.clone_from(&status);
+        let package = stream.package.clone();
+        if ENDED.contains(&status.as_str()) {
+            state.stream = None;
+        }
+        state.tell_app(&package, &ToApp::RtmpStreamStatus(fields));
+    }
+
+    /// An app asks whether there is live video. Of another app's it learns that it is there, and nothing else.
+    pub(crate) fn check_stream(&self, live: &Arc<User>, package: &PackageName) {
+        let state = live.lock();
+        let mut answer = json!({ "hasActiveStream": state.stream.is_some() });
+        if let Some(stream) = state.stream.as_ref().filter(|stream| stream.package == *package) {
+            answer["streamInfo"] = json!({
+                "type": "unmanaged", "streamId": stream.id, "status": stream.status, "rtmpUrl": stream.url,
+                "requestingAppId": package,
+            });
+        }
+        state.tell_app(package, &ToApp::StreamStatusCheckResponse(fields_of(answer)));
+    }
+}
+
+/// Which app asks, in both names that devices look for.
+pub(crate) fn name_sender(fields: &mut Fields, package: &PackageName) {
+    for name in ["packageName", "appId"] {
+        fields.0.insert(name.to_owned(), package.as_str().into());
+    }
+}
+
+/// How a stream that did not begin is told.
+pub(crate) fn stream_failed(why: &str) -> ToApp {
+    ToApp::RtmpStreamStatus(fields_of(json!({ "status": "error", "errorDetails": why })))
+}
+
+/// How a managed stream that did not begin is told.
+pub(crate) fn managed_stream_failed(why: &str) -> ToApp {
+    ToApp::ManagedStreamStatus(fields_of(json!({ "status": "error", "message": why })))
+}
+
+/// The fields of a message that was made here.
+pub(crate) fn fields_of(value: Value) -> Fields {
+    match value {
+        Value::Object(members) => Fields(members),
+        _ => Fields::default(),
+    }
+}

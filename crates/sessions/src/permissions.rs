@@ -1,0 +1,29 @@
+//! The developer changed what an app declares: apps that run now are bound by it at once.
+
+use std::sync::Arc;
+
+use toolyard_core::ports::AppRecord;
+use toolyard_protocol::stream::Permission;
+
+use crate::{app_socket::streams_refused, sessions::Sessions};
+
+impl Sessions {
+    /// Takes over an app as it is now, wherever it runs. What it may not hear or use any longer ends, and it is told.
+    pub fn app_changed(&self, record: &AppRecord) {
+        let record = Arc::new(record.clone());
+        let live: Vec<_> = self.0.users.iter().map(|live| live.value().clone()).collect();
+        for live in live {
+            let mut state = live.lock();
+            let Some(run) = state.apps.get_mut(&record.package) else { continue };
+            let dropped = run.change_record(record.clone());
+            let films = run.permissions().has(Permission::Camera);
+            if !dropped.is_empty() {
+                state.tell_app(&record.package, &streams_refused(&dropped));
+            }
+            if !films {
+                self.end_stream(&mut state, &record.package);
+            }
+            self.update_microphone(&mut state);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Pictures that apps want taken.
+//!
+//! The phone uploads a picture to the app itself: it is told where (`webhookUrl`) and with which token. So what comes back
+//! here is mostly failure. An app on SDK 2 learns of a failure only by its own upload address, and one on another SDK by
+//! `photo_response`; both are told.
+
+use std::{sync::Arc, time::Duration};
+
+use http::{HeaderValue, Request, header};
+use http_body_util::Full;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use toolyard_core::ports::AppRecord;
+use toolyard_net::{OutsideUrl, SigningKey, sign_all};
+use toolyard_protocol::{
+    PackageName,
+    session::{Fields, ToApp, ToDevice, app_messages::PhotoRequest},
+};
+
+use crate::{
+    live_stream::{fields_of, name_sender},
+    pending::RequestKind,
+    sessions::Sessions,
+    user::{DeviceRefusal, Live, User},
+};
+
+/// How long an app may take to hear that there is no picture.
+const REPORT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Such reports under way at once, over all apps; more are left out, and the SDK's own limit of 30 s ends the wait.
+pub(crate) const REPORTS_AT_ONCE: usize = 64;
+/// Longest explanation that is passed on, in characters.
+const MAX_REASON_CHARS: usize = 500;
+/// Longest answer to a report that is read.
+const MAX_ANSWER_BYTES: usize = 4 * 1024;
+
+/// Why there is no picture: a code of the SDK, and words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PhotoFailure {
+    code: String,
+    message: String,
+}
+
+impl PhotoFailure {
+    pub(crate) fn new(code: &str, message: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), message: message.into() }
+    }
+
+    /// Out of a phone's answer. Phones say it in one of two forms; none where the picture was taken.
+    fn read(answer: &Fields) -> Option<Self> {
+        let error = answer.0.get("error");
+        let within = |name: &str| error.and_then(|error| error.get(name)).and_then(Value::as_str);
+        let code = within("code").or_else(|| answer.text("errorCode"));
+        let message = within("message")
+            .or_else(|| answer.text("errorMessage"))
+            .or_else(|| error.and_then(Value::as_str));
+        let failed = answer.0.get("success") == Some(&Value::Bool(false)) || code.is_some() || error.is_some();
+        let text = |text: &str| text.chars().take(MAX_REASON_CHARS).collect();
+        failed.then(|| Self {
+            code: text(code.unwrap_or("UNKNOWN_ERROR")),
+            message: text(message.unwrap_or("the phone took no picture and did not say why")),
+        })
+    }
+}
+
+impl Sessions {
+    /// An app wants a picture.
+    pub(crate) fn take_photo(&self, live: &Arc<User>, package: &PackageName, request: &PhotoRequest) {
+        let refused = self.try_take_photo(&mut live.lock(), package, request);
+        if let Err(why) = refused {
+            self.photo_failed(live, package, &request.request_id, why);
+        }
+    }
+
+    fn try_take_photo(
+        &self,
+        state: &mut Live,
+        package: &PackageName,
+        request: &PhotoRequest,
+    ) -> Result<(), PhotoFailure> {
+        let failure = |code: &str, text: String| PhotoFailure::new(code, text);
+        if let Some(without) = state.capabilities.as_ref().filter(|device| !device.has_camera) {
+            let text = format!("{} has no camera", without.model_name);
+            return Err(failure("CAMERA_INIT_FAILED", text));
+        }
+        let mut fields = request.rest.clone();
+        let url = match fields.0.remove("customWebhookUrl") {
+            Some(Value::String(custom)) => OutsideUrl::parse(&custom, &self.parts().guard)
+                .map(|_| custom)
+                .map_err(|error| failure("UPLOAD_FAILED", format!("customWebhookUrl: {error}")))?,
+            _ => self
+                .upload_address(state, package)
+                .ok_or_else(|| failure("UPLOAD_FAILED", "the app has no public address".to_owned()))?,
+        };
+        fields.0.insert("webhookUrl".to_owned(), url.into());
+        fields.0.insert("requestId".to_owned(), request.request_id.as_str().into());
+        name_sender(&mut fields, package);
+        let id = &request.request_id;
+        let pending = state.pending.add(RequestKind::Photo, id, package);
+        pending.map_err(|error| failure("UNKNOWN_ERROR", error.to_string()))?;
+        state.ask_device(package, &ToDevice::PhotoRequest(fields)).map_err(|error| {
+            state.pending.take(RequestKind::Photo, id);
+            let code = match error {
+                DeviceRefusal::NoDevice => "PHONE_GLASSES_NOT_CONNECTED",
+                DeviceRefusal::Busy => "CAMERA_BUSY",
+            };
+            failure(code, error.to_string())
+        })
+    }
+
+    fn upload_address(&self, state: &Live, package: &PackageName) -> Option<String> {
+        let record = &state.apps.get(package)?.record;
+        let url = OutsideUrl::parse(record.details.public_url.as_deref()?, &self.parts().guard).ok()?;
+        Some(url.join("photo-upload").to_string())
+    }
+
+    /// The phone answers. A picture that it hands over here is passed on; a failure is told in every way.
+    pub(crate) fn photo_answered(&self, live: &Arc<User>, answer: Fields) {
+        let Some(id) = answer.text("requestId").map(str::to_owned) else { return };
+        let Some(package) = live.lock().pending.take(RequestKind::Photo, &id) else { return };
+        match PhotoFailure::read(&answer) {
+            Some(failure) => self.photo_failed(live, &package, &id, failure),
+            None => live.lock().tell_app(&package, &ToApp::PhotoResponse(answer)),
+        }
+    }
+
+    /// Tells an app that there is no picture.
+    pub(crate) fn photo_failed(&self, live: &Arc<User>, package: &PackageName, id: &str, why: PhotoFailure) {
+        let PhotoFailure { code, message } = why;
+        tracing::debug!(app = %package, user = %live.id, code, "a photo request failed");
+        let told = json!({ "requestId": id, "success": false, "error": { "code": code, "message": message } });
+        let record = {
+            let state = live.lock();
+            state.tell_app(package, &ToApp::PhotoResponse(fields_of(told)));
+            state.apps.get(package).map(|run| run.record.clone())
+        };
+        let report = json!({ "requestId": id, "type": "photo_error", "success": false, "errorCode": code,
+            "errorMessage": message });
+        if let Some(record) = record {
+            self.report_photo(&record, &report);
+        }
+    }
+
+    /// SDK 2 waits for its pictures at its own web server, and for the news that there is none as well.
+    fn report_photo(&self, app: &Arc<AppRecord>, report: &Value) {
+        let (Ok(permit), Some(request)) =
+            (self.0.photo_reports.clone().try_acquire_owned(), self.upload_request(app, report))
+        else {
+            return;
+        };
+        let (http, stopping) = (self.parts().http.clone(), self.parts().stopping.clone());
+        let package = app.package.clone();
+        self.parts().tasks.spawn(async move {
+            let sent = async { http.send(request).await?.bytes(MAX_ANSWER_BYTES).await };
+            if let Some(Ok(Err(error))) = stopping.run_until_cancelled(timeout(REPORT_TIMEOUT, sent)).await {
+                tracing::debug!(app = %package, %error, "an app did not take the report of a photo");
+            }
+            drop(permit);
+        });
+    }
+
+    fn upload_request(&self, app: &AppRecord, report: &Value) -> Option<Request<Full<bytes::Bytes>>> {
+        let url = OutsideUrl::parse(app.details.public_url.as_deref()?, &self.parts().guard).ok()?;
+        let body = report.to_string().into_bytes();
+        let sealed = app.keys().map(|keys| keys.signing.as_slice()).unwrap_or_default();
+        let keys: Vec<_> = sealed
+            .iter()
+            .filter_map(|sealed| self.parts().secrets.open(sealed).ok())
+            .map(|secret| SigningKey::new(&secret))
+            .collect();
+        let mut out = Request::post(url.join("photo-upload"));
+        if let Some(headers) = out.headers_mut() {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            sign_all(&keys, headers, self.parts().clock.now().as_millisecond(), &body);
+        }
+        out.body(Full::new(body.into())).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phones_say_in_two_forms_that_there_is_no_picture() {
+        let read = |answer: Value| PhotoFailure::read(&fields_of(answer));
+        let busy = Some(PhotoFailure::new("CAMERA_BUSY", "in use"));
+        assert_eq!(
+            read(json!({ "requestId": "p", "success": false, "errorCode": "CAMERA_BUSY", "errorMessage": "in use" })),
+            busy
+        );
+        assert_eq!(
+            read(json!({ "requestId": "p", "success": false, "error": { "code": "CAMERA_BUSY", "message": "in use" } })),
+            busy
+        );
+        assert_eq!(read(json!({ "success": false })).map(|failure| failure.code).as_deref(), Some("UNKNOWN_ERROR"));
+        assert_eq!(read(json!({ "success": true, "photoUrl": "https://x/p.jpg" })), None);
+        assert_eq!(read(json!({ "photoUrl": "https://x/p.jpg" })), None);
+        let long = read(json!({ "success": false, "errorMessage": "x".repeat(10_000) })).unwrap();
+        assert_eq!(long.message.len(), MAX_REASON_CHARS);
+    }
+}

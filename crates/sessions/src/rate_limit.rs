@@ -1,0 +1,54 @@
+//! How fast an app may talk. One that floods is stopped; the device and the other apps do not notice.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Messages a second in the long run, and how many at once after a pause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageRate {
+    /// Messages a second.
+    pub per_s: u32,
+    /// Messages at once.
+    pub burst: u32,
+}
+
+/// What one app has used of its rate. It outlives the app's socket, so that a new one does not begin afresh.
+#[derive(Debug)]
+pub(crate) struct RateLimit {
+    /// When everything that was taken so far would have been due at the steady rate.
+    due: Instant,
+}
+
+impl RateLimit {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self { due: now }
+    }
+
+    /// Takes one message; false where there were too many.
+    pub(crate) fn take(&mut self, now: Instant, rate: MessageRate) -> bool {
+        let each = Duration::from_secs(1) / rate.per_s.max(1);
+        let due = self.due.max(now);
+        if due.duration_since(now) > each * rate.burst.saturating_sub(1) {
+            return false;
+        }
+        self.due = due + each;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_passes_and_then_the_steady_rate() {
+        let (rate, start) = (MessageRate { per_s: 10, burst: 5 }, Instant::now());
+        let mut limit = RateLimit::new(start);
+        let taken = |limit: &mut RateLimit, at: Instant| (0..100).filter(|_| limit.take(at, rate)).count();
+        assert_eq!(taken(&mut limit, start), 5);
+        assert_eq!(taken(&mut limit, start + Duration::from_millis(99)), 0);
+        assert_eq!(taken(&mut limit, start + Duration::from_millis(100)), 1);
+        assert_eq!(taken(&mut limit, start + Duration::from_secs(60)), 5, "a pause gives the burst back, no more");
+    }
+}
