@@ -77,9 +77,7 @@ impl Refused {
             }
             Ok(ErrorForm::Old(message)) => match message.as_str() {
                 NO_USER => said(NO_USER_CODE, "the request names no user".to_owned()),
-                NO_SESSION => {
-                    said(NO_SESSION_CODE, "the user has no session: no device is connected".to_owned())
-                }
+                NO_SESSION => said(NO_SESSION_CODE, "the user has no session".to_owned()),
                 _ => said("ERROR", message),
             },
             Err(_) => {

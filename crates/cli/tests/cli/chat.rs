@@ -160,7 +160,7 @@ async fn lines_with_a_slash() {
     let yard = yard_with_app(&model, &app).await;
     model.always(Answer::text("Yes."));
     let mut chat = chat(&yard, &[]);
-    // Before the first question, when Ada has no session yet.
+    // Before the first question, by which Ada has no session yet.
     chat.types("/tools").await;
     chat.says("com.example.echo:say").await;
     chat.types("/model").await;

@@ -349,12 +349,12 @@ impl FromRequestParts<AppState> for ActingFor {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
-        let who = identify(state, &parts.headers).await?;
-        Ok(acting(state, who, &parts.headers).await?)
+        Ok(acting_over_mcp(state, &parts.headers).await?)
     }
 }
 
-/// A token opens a session; a bare header and an app's key need one.
+/// A person opens a session: by token, or in dev mode by name, so that nobody needs glasses to try something. An app's key
+/// needs a user who has one.
 pub(crate) async fn acting(
     state: &AppState,
     who: Identity,
@@ -362,22 +362,19 @@ pub(crate) async fn acting(
 ) -> Result<ActingFor, Failure> {
     let user = for_whom(headers, &who)?;
     match who {
-        Identity::Person { name, proof: proof @ (Proof::Token { .. } | Proof::Issuer { .. }), .. } => {
+        Identity::Person { name, proof, .. } => {
             if !state.sessions.keep_alive(&user) {
                 return Err(Failure::unavailable("too many users are live; try again later"));
             }
             // An operator who acts for a user is another caller than the user.
-            let caller =
-                if name == user.as_str() { Caller::User } else { Caller::Person(name.as_str().into()) };
+            let is_user = name == user.as_str() || matches!(proof, Proof::Header);
+            let caller = if is_user { Caller::User } else { Caller::Person(name.as_str().into()) };
             Ok(ActingFor { user, caller, scope: Scope::Everything, lease: proof.into() })
         }
-        Identity::Person { proof: Proof::Header, .. } => {
-            live(state, &user)?;
-            let lease = Lease::default();
-            Ok(ActingFor { user, caller: Caller::User, scope: Scope::Everything, lease })
-        }
         Identity::App(app) => {
-            live(state, &user)?;
+            if !state.sessions.is_live(&user) {
+                return Err(Refusal::NoSession.into());
+            }
             let package = app.head.package();
             let installs = state.stores.installs.of(&user).await?;
             // Not installed looks like not there: an app must not learn who else is.
@@ -390,18 +387,8 @@ pub(crate) async fn acting(
     }
 }
 
-/// The same over MCP, whose clients wear no device: in dev mode a bare header opens a session as well.
+/// Who asks, and for whom, out of the headers of a request.
 pub(crate) async fn acting_over_mcp(state: &AppState, headers: &HeaderMap) -> Result<ActingFor, Failure> {
     let who = identify(state, headers).await?;
-    if matches!(who, Identity::Person { proof: Proof::Header, .. }) {
-        let user = for_whom(headers, &who)?;
-        if !state.sessions.keep_alive(&user) {
-            return Err(Failure::unavailable("too many users are live; try again later"));
-        }
-    }
     acting(state, who, headers).await
-}
-
-fn live(state: &AppState, user: &UserId) -> Result<(), Failure> {
-    if state.sessions.is_live(user) { Ok(()) } else { Err(Refusal::NoSession.into()) }
 }

@@ -61,10 +61,14 @@ async fn whoever_is_missing_is_missed_in_the_old_form() {
         marked(p.user("ada").get("/api/tools/apps/com.example.none/tools").await, "/api/tools").expect(500);
     assert_eq!(none.json()["error"], true);
     assert!(none.json()["message"].as_str().unwrap().contains("com.example.none"), "{}", none.text);
-    for path in [USER_TOOLS, "/api/tools/users/a%20b/tools"] {
-        let none = marked(p.user("ada").get(path).await, "/api/tools").expect(404);
+    let missed = |answer: Answer| {
+        let none = marked(answer, "/api/tools").expect(404);
         assert_eq!(none.json(), json!({ "error": true, "message": "User not found" }));
-    }
+    };
+    missed(p.user("ada").get("/api/tools/users/a%20b/tools").await);
+    let p = Platform::with(tokens_only).await;
+    let (_app, key) = app_of(&p, "dora", ECHO).await;
+    missed(p.bearer(&key).get(USER_TOOLS).await);
 }
 
 #[tokio::test]

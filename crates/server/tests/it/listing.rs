@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 use toolyard_testkit::FakeApp;
 
-use crate::platform::{ECHO, Platform, echo_tool};
+use crate::{
+    identity::app_of,
+    platform::{ECHO, Platform, echo_tool, tokens_only},
+};
 
 async fn app_with(p: &Platform, package: &str, body: Value) -> FakeApp {
     let app = FakeApp::start(package).await;
@@ -35,17 +38,40 @@ async fn the_list_has_the_definitions_as_they_came_under_their_canonical_names()
 
 #[tokio::test]
 async fn no_user_and_no_session_answer_in_the_old_form() {
+    let p = Platform::with(tokens_only).await;
+    let (_app, key) = app_of(&p, "dora", ECHO).await;
+    let app = p.bearer(&key);
+    assert_eq!(app.get("/api/tools").await.expect(401).text, r#"{"error":"Missing X-User-Id header"}"#);
+    let app = app.header("x-user-id", "ada");
+    let no_session = r#"{"error":"No active session for user"}"#;
+    assert_eq!(app.get("/api/tools").await.expect(401).text, no_session);
+    assert_eq!(app.call("com.a:b", json!({})).await.expect(401).text, no_session);
+
+    let dev = Platform::start().await;
+    let nobody = dev.nobody().get("/api/tools").await.expect(401);
+    assert_eq!(nobody.text, r#"{"error":"Missing X-User-Id header"}"#);
+}
+
+#[tokio::test]
+async fn in_dev_mode_nobody_needs_glasses() {
     let p = Platform::start().await;
+    let app = FakeApp::start(ECHO).await;
+    p.register(&app, json!({ "packageName": ECHO, "kind": "session", "tools": [echo_tool()] })).await;
+    let ada = p.user("ada");
+    ada.put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
+    assert!(!p.state.sessions.is_live(&"ada".parse().unwrap()), "what needs no session opens none");
+    assert_eq!(ada.tools().await, [format!("{ECHO}:echo")]);
+    ada.call(&format!("{ECHO}:echo"), json!({ "text": "hi" })).await.expect(200);
+    let session = ada.get("/api/session").await.expect(200).json();
     assert_eq!(
-        p.nobody().get("/api/tools").await.expect(401).text,
-        r#"{"error":"Missing X-User-Id header"}"#
+        (&session["deviceConnected"], &session["apps"][0]["state"]),
+        (&json!(false), &json!("RUNNING"))
     );
-    assert_eq!(
-        p.user("ada").get("/api/tools").await.expect(401).text,
-        r#"{"error":"No active session for user"}"#
-    );
-    let execute = p.user("ada").call("com.a:b", json!({})).await.expect(401);
-    assert_eq!(execute.text, r#"{"error":"No active session for user"}"#);
+    ada.post(&format!("/api/session/apps/{ECHO}/start"), &json!({})).await.expect(204);
+    // The old endpoints go the same way.
+    let old = json!({ "toolId": "echo", "userId": "bob", "toolParameters": { "text": "hi" } });
+    p.user("bob").put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
+    p.user("bob").post(&format!("/api/tools/apps/{ECHO}/tool"), &old).await.expect(200);
 }
 
 #[tokio::test]

@@ -64,14 +64,7 @@ impl Chat {
         Ok(listed)
     }
 
-    /// In dev mode a user without a device has no session until somebody chats or asks for models in their name.
     async fn tools_of_server(&self) -> Result<Tools, CliError> {
-        match self.door.get("api/tools").await {
-            Err(CliError::Refused(refused)) if refused.is_no_session() => {
-                let _: serde_json::Value = self.door.get("v1/models").await?;
-                self.door.get("api/tools").await
-            }
-            listed => listed,
-        }
+        self.door.get("api/tools").await
     }
 }
