@@ -21,7 +21,11 @@ class App extends AppServer {
       tell("capabilities", { modelName, hasSpeaker: session.capabilities?.hasSpeaker }),
     );
     session.settings.onValueChange("loud", (loud) => tell("setting", { loud }));
-    session.events.onPermissionDenied(({ stream }) => tell("denied", { stream }));
+    session.events.onPermissionDenied(({ stream, requiredPermission }) => tell("denied", { stream, requiredPermission }));
+    session.device.state.batteryLevel.onChange((level) => tell("battery", { level }));
+    session.device.state.wifiSsid.onChange((ssid) => tell("wifi", { ssid }));
+    session.settings.onMentraosChange("userTimezone", (zone) => tell("zone", { zone }));
+    session.dashboard.content.onModeChange((mode) => tell("mode", { mode }));
     // The first connection was made before this method ran, so what is heard here is a return.
     session.events.onConnected(() => tell("reconnected", { sessionId }));
     session.events.onDisconnected(({ code }) => tell("disconnected", { code }));
@@ -32,6 +36,7 @@ class App extends AppServer {
       userId,
       modelName: session.capabilities?.modelName,
       loud: session.settings.get("loud"),
+      zone: session.settings.getMentraOS("userTimezone"),
     });
   }
 
@@ -70,6 +75,36 @@ const tools = {
     const { success, duration, error } = await session.audio.speak(text);
     tell("spoken", { success, duration, error });
     return success ? `Spoken in ${duration} ms` : `Not spoken: ${error}`;
+  },
+
+  async photo(_, __, session) {
+    try {
+      const { size, mimeType } = await session.camera.requestPhoto();
+      return `A photo: ${mimeType}, ${size} bytes`;
+    } catch (error) {
+      return `No photo: ${error}`;
+    }
+  },
+
+  async film(_, __, session) {
+    try {
+      await session.camera.startManagedStream();
+      return "It runs";
+    } catch (error) {
+      return `No stream: ${error.message}`;
+    }
+  },
+
+  dashboard(_, { text }, session) {
+    session.dashboard.content.writeToMain(text);
+    return "Written";
+  },
+
+  facts(_, __, session) {
+    const { batteryLevel, charging, wifiConnected, wifiSsid } = session.device.state.getSnapshot();
+    const zone = session.settings.getMentraOS("userTimezone");
+    const metric = session.settings.getMentraOS("metricSystemEnabled");
+    return JSON.stringify({ batteryLevel, charging, wifiConnected, wifiSsid, zone, metric });
   },
 
   async remember(_, { text }, session) {

@@ -16,6 +16,7 @@
 //! | apps as they are registered, and the REST bodies | [`app`], [`api`] |
 //! | glasses and what they can do | [`device`] |
 //! | sockets of apps and devices | [`session`], [`stream`] |
+//! | settings of a user that belong to no app | [`platform_settings`] |
 //! | MCP, both eras; servers in the world | [`mcp`], [`upstream`] |
 //! | plugins: manifests, and what they ask for | [`plugin`] |
 //! | patterns of names | [`wildcard`] |
@@ -37,6 +38,7 @@ pub mod line;
 pub mod mcp;
 pub mod name;
 pub mod name_hash;
+pub mod platform_settings;
 pub mod plugin;
 pub mod problem;
 pub mod raw;
@@ -54,4 +56,5 @@ pub use error::ErrorCode;
 pub use id::{AppSessionId, CallId, TokenId, UserId};
 pub use line::JsonLine;
 pub use name::{Alias, InvalidName, LocalName, PackageName, ToolName, ToolRef};
+pub use platform_settings::PlatformSettings;
 pub use problem::Problem;

@@ -56,6 +56,11 @@ impl PackageName {
         &self.0
     }
 
+    /// The platform's own name.
+    pub fn platform() -> Self {
+        Self("toolyard".into())
+    }
+
     /// Whether the platform keeps this name for itself: `toolyard`, `mcp.*`, `plugin.*`.
     pub fn is_reserved(&self) -> bool {
         let name = self.as_str();

@@ -182,6 +182,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
     let sessions = Sessions::new(SessionParts {
         apps: store.clone(),
         data: store.clone(),
+        preferences: store.clone(),
         devices: store.clone(),
         runs: store.clone(),
         signals: signals.clone(),
@@ -355,6 +356,7 @@ fn stores(store: Arc<SqliteStore>) -> Stores {
         plugins: store.clone(),
         published: store.clone(),
         settings: store.clone(),
+        preferences: store.clone(),
         data: store.clone(),
         calls: store.clone(),
         usage: store.clone(),

@@ -10,7 +10,7 @@ use toolyard_core::{
     policy::LocalLimiter,
     ports::{
         AppData, Apps, CallLog, Clock, Definitions, Ids, InstalledPlugins, Installs, IssuedTokens,
-        PublishedPlugins, Secrets, Settings, Signals, Upstreams, UsageLog,
+        Preferences, PublishedPlugins, Secrets, Settings, Signals, Upstreams, UsageLog,
     },
 };
 use toolyard_net::Guard;
@@ -49,6 +49,8 @@ pub struct Stores {
     pub published: Arc<dyn PublishedPlugins>,
     /// What users switched off.
     pub settings: Arc<dyn Settings>,
+    /// Settings of users that belong to no app.
+    pub preferences: Arc<dyn Preferences>,
     /// What apps keep for users.
     pub data: Arc<dyn AppData>,
     /// The ledger, to read.

@@ -101,9 +101,17 @@ impl AppSocket {
             Some(run) => run.check_message(kind, dashboard),
             None => return,
         };
-        if let Err(refusal) = checked.and_then(|()| self.handle(message.clone())) {
-            self.refuse(kind, refusal);
-            self.fail(&message, &refusal.explain());
+        match checked {
+            Err(refusal) => {
+                self.refuse(kind, refusal);
+                self.fail(&message, &refusal.explain());
+            }
+            // Whose live stream it is, is found out on the way.
+            Ok(()) => {
+                if let Err(refusal) = self.handle(message) {
+                    self.refuse(kind, refusal);
+                }
+            }
         }
     }
 
@@ -135,12 +143,10 @@ impl AppSocket {
             }
             // SDK 3 asks and wants an answer; SDK 2 never asks.
             FromApp::Ping => self.answer(&ToApp::Pong),
-            FromApp::DashboardContentUpdate(_)
-            | FromApp::DashboardModeChange(_)
-            | FromApp::DashboardSystemUpdate(_)
-            | FromApp::ConnectionInit(_)
-            | FromApp::Reconnect(_)
-            | FromApp::Unknown { .. } => {
+            FromApp::DashboardContentUpdate(fields) => sessions.write_dashboard(live, package, &fields),
+            FromApp::DashboardModeChange(fields) => sessions.change_dashboard_mode(live, &fields),
+            FromApp::DashboardSystemUpdate(fields) => sessions.write_corner(live, &fields),
+            FromApp::ConnectionInit(_) | FromApp::Reconnect(_) | FromApp::Unknown { .. } => {
                 tracing::debug!(app = %package, kind = message.kind().as_str(), "a message that nothing is done about");
             }
         }

@@ -44,6 +44,12 @@ pub struct AppIntroduction {
     pub reconnects: bool,
 }
 
+/// The settings that an app is greeted with.
+struct AckSettings {
+    app: Vec<Value>,
+    platform: Map<String, Value>,
+}
+
 /// Why a socket is closed instead of acknowledged.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Refused {
@@ -72,6 +78,8 @@ impl Sessions {
             return Err(self.refuse("INVALID_API_KEY", "the API key does not fit this app"));
         };
         let settings = self.settings_of(&live.id, &record).await.map_err(broken)?;
+        let platform = self.parts().preferences.platform_settings(&live.id).await.map_err(broken)?;
+        let settings = AckSettings { app: settings, platform: platform.to_map() };
         let socket = self.welcome(&live, &package, &session, who.reconnects, settings, outbox);
         socket.ok_or_else(|| gone(who.reconnects))
     }
@@ -102,7 +110,7 @@ impl Sessions {
         package: &PackageName,
         session: &AppSessionId,
         reconnects: bool,
-        settings: Vec<Value>,
+        settings: AckSettings,
         outbox: &Arc<Outbox>,
     ) -> Option<AppSocket> {
         let number = self.next_link();
@@ -119,8 +127,8 @@ impl Sessions {
         let ack = Box::new(ConnectionAck {
             session_id: Some(session.clone()),
             user_id: Some(live.id.clone()),
-            settings: Some(settings),
-            system_settings: Some(Map::new()),
+            settings: Some(settings.app),
+            system_settings: Some(settings.platform),
             capabilities,
             subscriptions: Some(Vec::new()),
             timestamp: Some(self.timestamp()),

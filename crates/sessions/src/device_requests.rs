@@ -38,12 +38,7 @@ impl Sessions {
     }
 
     /// An app asks where the user is. Where the device cannot be asked there is no answer, and the app's own wait ends.
-    pub(crate) fn ask_location(
-        &self,
-        live: &Arc<User>,
-        package: &PackageName,
-        request: LocationPollRequest,
-    ) {
+    pub(crate) fn ask_location(&self, live: &Arc<User>, package: &PackageName, request: LocationPollRequest) {
         let LocationPollRequest { correlation_id, accuracy } = request;
         let mut state = live.lock();
         let asked = LocationRequest { correlation_id: correlation_id.clone(), accuracy };
@@ -81,10 +76,7 @@ fn try_switch_led(state: &mut Live, package: &PackageName, request: &RgbLedContr
     if let Some(without) = state.capabilities.as_ref().filter(|device| !device.has_light) {
         return Err(format!("{} has no light", without.model_name));
     }
-    state
-        .pending
-        .add(RequestKind::Led, &request.request_id, package)
-        .map_err(|error| error.to_string())?;
+    state.pending.add(RequestKind::Led, &request.request_id, package).map_err(|error| error.to_string())?;
     let mut fields = request.rest.clone();
     fields.0.insert("requestId".to_owned(), request.request_id.as_str().into());
     name_sender(&mut fields, package);

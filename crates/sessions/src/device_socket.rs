@@ -12,8 +12,8 @@ use toolyard_protocol::{
     raw::to_raw,
     session::{
         FromDevice, ToApp, ToDevice,
-        app_messages::{CapabilitiesUpdate, DeviceStateUpdate},
-        device_messages::{DeviceConnectionAck, GlassesConnection, GlassesStatus},
+        app_messages::CapabilitiesUpdate,
+        device_messages::{DeviceConnectionAck, DeviceEvent, GlassesConnection, GlassesStatus},
         device_state::DeviceState,
         speech::Transcription,
         webhook::StopReason,
@@ -22,6 +22,7 @@ use toolyard_protocol::{
 };
 
 use crate::{
+    device_state::{battery_report, connection_report},
     outbox::Outbox,
     sessions::Sessions,
     streams::microphone_state,
@@ -50,7 +51,11 @@ impl Sessions {
         let live = self.open(user)?;
         let known = live.lock().capabilities.is_some();
         if !known && let Ok(Some(last)) = self.parts().devices.last(user).await {
-            live.lock().capabilities.get_or_insert(last.capabilities);
+            let mut state = live.lock();
+            let model_name = Some(last.capabilities.model_name.clone());
+            state.capabilities.get_or_insert(last.capabilities);
+            state.state.update(DeviceState { model_name, ..DeviceState::default() });
+            drop(state);
             self.view_changed(user);
         }
         let number = self.next_link();
@@ -68,6 +73,8 @@ impl Sessions {
         }
         let shown = state.screen.now();
         self.show(&state, shown);
+        state.dashboard.forget_shown();
+        self.redraw_dashboard(&mut state);
         drop(state);
         Some(DeviceSocket { sessions: self.clone(), live, number })
     }
@@ -82,28 +89,30 @@ impl Sessions {
     }
 
     /// Other glasses, or none: views change, apps are told, and apps that do not fit any more are stopped.
-    async fn change_device(&self, live: &Arc<User>, capabilities: Option<Arc<Capabilities>>) {
+    async fn change_device(
+        &self,
+        live: &Arc<User>,
+        capabilities: Option<Arc<Capabilities>>,
+        report: DeviceState,
+    ) {
         let misfits = {
             let mut state = live.lock();
+            if state.state.model_name != report.model_name {
+                // The battery and the network of other glasses are not those of these.
+                state.state = DeviceState::default();
+            }
             if state.capabilities == capabilities {
-                return;
+                return self.merge_state(&mut state, report);
             }
             state.capabilities.clone_from(&capabilities);
-            let model = capabilities.as_ref().map(|c| c.model_name.clone());
-            let (connected, model_name) = (Some(capabilities.is_some()), model.clone());
-            state.state.update(DeviceState { connected, model_name, ..DeviceState::default() });
-            let update = CapabilitiesUpdate { capabilities: capabilities.clone(), model_name: model };
+            let known = capabilities.as_ref().map(|c| c.model_name.clone());
+            let model_name = known.or_else(|| report.model_name.clone());
+            let update = CapabilitiesUpdate { capabilities: capabilities.clone(), model_name };
             let update = ToApp::CapabilitiesUpdate(update).to_text();
-            let snapshot = DeviceStateUpdate {
-                state: state.state.clone(),
-                full_snapshot: Some(false),
-                timestamp: Some(self.timestamp()),
-            };
-            let snapshot = ToApp::DeviceStateUpdate(snapshot).to_text();
             for outbox in state.apps.values().filter_map(crate::run::Run::outbox) {
                 outbox.control(update.clone());
-                outbox.control(snapshot.clone());
             }
+            self.merge_state(&mut state, report);
             let misfit = |record: &AppRecord| {
                 !device::check(&record.details.hardware_requirements, capabilities.as_deref()).is_compatible()
             };
@@ -143,7 +152,13 @@ impl DeviceSocket {
             FromDevice::StartApp(order) => return Some(DeviceOrder::Start(order.package_name)),
             FromDevice::StopApp(order) => return Some(DeviceOrder::Stop(order.package_name)),
             FromDevice::DeviceProfile(profile) => {
-                self.sessions.change_device(&self.live, Some(Arc::new(profile.into_capabilities()))).await;
+                let capabilities = Arc::new(profile.into_capabilities());
+                let report = DeviceState {
+                    connected: Some(true),
+                    model_name: Some(capabilities.model_name.clone()),
+                    ..DeviceState::default()
+                };
+                self.sessions.change_device(&self.live, Some(capabilities), report).await;
             }
             FromDevice::GlassesConnectionState(glasses) => {
                 self.glasses(&glasses).await;
@@ -158,6 +173,7 @@ impl DeviceSocket {
             FromDevice::PhotoResponse(answer) => self.sessions.photo_answered(&self.live, answer),
             FromDevice::RgbLedControlResponse(answer) => self.sessions.led_switched(&self.live, answer),
             FromDevice::Event(happened) => {
+                self.notice(&happened);
                 self.happened(&happened.event, &happened.message, happened.text("correlationId"))
             }
             FromDevice::KeepAliveAck(_)
@@ -190,7 +206,23 @@ impl DeviceSocket {
             }
             GlassesStatus::Disconnected => None,
         };
-        self.sessions.change_device(&self.live, capabilities).await;
+        self.sessions.change_device(&self.live, capabilities, connection_report(glasses)).await;
+    }
+
+    /// What the platform itself makes of an event.
+    fn notice(&self, happened: &DeviceEvent) {
+        match happened.event {
+            Event::Plain(StreamKind::GlassesBatteryUpdate) => {
+                if let Some(report) = battery_report(&happened.message) {
+                    self.sessions.report_state(&self.live, report);
+                }
+            }
+            Event::Plain(StreamKind::HeadPosition) => {
+                let up = happened.text("position").is_some_and(|position| position == "up");
+                self.sessions.look(&self.live, up);
+            }
+            _ => {}
+        }
     }
 
     /// An answer to one app's question goes to that app alone; everything else to whoever listens.

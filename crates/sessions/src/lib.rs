@@ -13,7 +13,7 @@
 //! | a device's socket | `device_socket` |
 //! | words out of a device's sound | `voice`, `listen` |
 //! | sound that apps want played, and the addresses it is fetched from | `audio`, `speech_link` |
-//! | what is on the screen | `screen` |
+//! | what is on the screen, and on the dashboard | `screen`, `dashboard` |
 //! | queues towards sockets | `outbox` |
 //!
 //! Locks are held for the length of a state change, never across an await.
@@ -22,8 +22,10 @@ mod app_settings;
 mod app_socket;
 mod attach;
 mod audio;
+mod dashboard;
 mod device_requests;
 mod device_socket;
+mod device_state;
 mod listen;
 mod live_stream;
 mod lost;

@@ -89,11 +89,9 @@ pub const fn message_rule(kind: AppMessageKind) -> MessageRule {
         | AppMessageKind::RtmpStreamRequest
         | AppMessageKind::ManagedStreamRequest
         | AppMessageKind::StreamStatusCheck => CAMERA,
-        AppMessageKind::LocationPollRequest => MessageRule {
-            permission: Some(Permission::Location),
-            open: OpenRule::OpenedOrBackground,
-            ..FREE
-        },
+        AppMessageKind::LocationPollRequest => {
+            MessageRule { permission: Some(Permission::Location), open: OpenRule::OpenedOrBackground, ..FREE }
+        }
         AppMessageKind::RgbLedControl | AppMessageKind::RequestWifiSetup => {
             MessageRule { open: OpenRule::Opened, ..FREE }
         }

@@ -16,8 +16,8 @@ impl Sessions {
             Layout::ReferenceCard { title: format!("{package} did not start"), text: why.to_owned() };
         let event = DisplayEvent { view: View::Main, layout, duration_ms: None, force_display: None };
         let mut state = live.lock();
-        let shown = state.screen.draw(package, event, Instant::now(), self.parts().settings.overlay);
-        self.show(&state, shown);
+        let shown = state.screen.note(package, event, Instant::now(), self.parts().settings.overlay);
+        self.show(&state, Some(shown));
         self.set_screen_timer(&live, &mut state);
     }
 }

@@ -28,7 +28,9 @@ impl Sessions {
                 run.opened = Opened::ByUser;
             }
             if app.details.app_type == AppType::Standard {
-                state.screen.open(&app.package);
+                let shown = state.screen.open(&app.package);
+                self.show(&state, shown);
+                self.set_screen_timer(&live, &mut state);
             }
             self.update_microphone(&mut state);
         }

@@ -6,12 +6,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use http::{HeaderValue, Request, header};
-use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use toolyard_core::ports::AppRecord;
-use toolyard_net::{OutsideUrl, SigningKey, sign_all};
+use toolyard_net::OutsideUrl;
 use toolyard_protocol::{
     PackageName,
     session::{Fields, ToApp, ToDevice, app_messages::PhotoRequest},
@@ -53,7 +51,8 @@ impl PhotoFailure {
         let message = within("message")
             .or_else(|| answer.text("errorMessage"))
             .or_else(|| error.and_then(Value::as_str));
-        let failed = answer.0.get("success") == Some(&Value::Bool(false)) || code.is_some() || error.is_some();
+        let failed =
+            answer.0.get("success") == Some(&Value::Bool(false)) || code.is_some() || error.is_some();
         let text = |text: &str| text.chars().take(MAX_REASON_CHARS).collect();
         failed.then(|| Self {
             code: text(code.unwrap_or("UNKNOWN_ERROR")),
@@ -127,7 +126,8 @@ impl Sessions {
     pub(crate) fn photo_failed(&self, live: &Arc<User>, package: &PackageName, id: &str, why: PhotoFailure) {
         let PhotoFailure { code, message } = why;
         tracing::debug!(app = %package, user = %live.id, code, "a photo request failed");
-        let told = json!({ "requestId": id, "success": false, "error": { "code": code, "message": message } });
+        let told =
+            json!({ "requestId": id, "success": false, "error": { "code": code, "message": message } });
         let record = {
             let state = live.lock();
             state.tell_app(package, &ToApp::PhotoResponse(fields_of(told)));
@@ -142,9 +142,10 @@ impl Sessions {
 
     /// SDK 2 waits for its pictures at its own web server, and for the news that there is none as well.
     fn report_photo(&self, app: &Arc<AppRecord>, report: &Value) {
-        let (Ok(permit), Some(request)) =
-            (self.0.photo_reports.clone().try_acquire_owned(), self.upload_request(app, report))
-        else {
+        let (Ok(permit), Ok(request)) = (
+            self.0.photo_reports.clone().try_acquire_owned(),
+            self.signed_post(app, "photo-upload", report.to_string().into_bytes()),
+        ) else {
             return;
         };
         let (http, stopping) = (self.parts().http.clone(), self.parts().stopping.clone());
@@ -157,23 +158,6 @@ impl Sessions {
             drop(permit);
         });
     }
-
-    fn upload_request(&self, app: &AppRecord, report: &Value) -> Option<Request<Full<bytes::Bytes>>> {
-        let url = OutsideUrl::parse(app.details.public_url.as_deref()?, &self.parts().guard).ok()?;
-        let body = report.to_string().into_bytes();
-        let sealed = app.keys().map(|keys| keys.signing.as_slice()).unwrap_or_default();
-        let keys: Vec<_> = sealed
-            .iter()
-            .filter_map(|sealed| self.parts().secrets.open(sealed).ok())
-            .map(|secret| SigningKey::new(&secret))
-            .collect();
-        let mut out = Request::post(url.join("photo-upload"));
-        if let Some(headers) = out.headers_mut() {
-            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            sign_all(&keys, headers, self.parts().clock.now().as_millisecond(), &body);
-        }
-        out.body(Full::new(body.into())).ok()
-    }
 }
 
 #[cfg(test)]
@@ -185,14 +169,21 @@ mod tests {
         let read = |answer: Value| PhotoFailure::read(&fields_of(answer));
         let busy = Some(PhotoFailure::new("CAMERA_BUSY", "in use"));
         assert_eq!(
-            read(json!({ "requestId": "p", "success": false, "errorCode": "CAMERA_BUSY", "errorMessage": "in use" })),
+            read(
+                json!({ "requestId": "p", "success": false, "errorCode": "CAMERA_BUSY", "errorMessage": "in use" })
+            ),
             busy
         );
         assert_eq!(
-            read(json!({ "requestId": "p", "success": false, "error": { "code": "CAMERA_BUSY", "message": "in use" } })),
+            read(
+                json!({ "requestId": "p", "success": false, "error": { "code": "CAMERA_BUSY", "message": "in use" } })
+            ),
             busy
         );
-        assert_eq!(read(json!({ "success": false })).map(|failure| failure.code).as_deref(), Some("UNKNOWN_ERROR"));
+        assert_eq!(
+            read(json!({ "success": false })).map(|failure| failure.code).as_deref(),
+            Some("UNKNOWN_ERROR")
+        );
         assert_eq!(read(json!({ "success": true, "photoUrl": "https://x/p.jpg" })), None);
         assert_eq!(read(json!({ "photoUrl": "https://x/p.jpg" })), None);
         let long = read(json!({ "success": false, "errorMessage": "x".repeat(10_000) })).unwrap();

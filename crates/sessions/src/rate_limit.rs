@@ -49,6 +49,10 @@ mod tests {
         assert_eq!(taken(&mut limit, start), 5);
         assert_eq!(taken(&mut limit, start + Duration::from_millis(99)), 0);
         assert_eq!(taken(&mut limit, start + Duration::from_millis(100)), 1);
-        assert_eq!(taken(&mut limit, start + Duration::from_secs(60)), 5, "a pause gives the burst back, no more");
+        assert_eq!(
+            taken(&mut limit, start + Duration::from_secs(60)),
+            5,
+            "a pause gives the burst back, no more"
+        );
     }
 }

@@ -17,6 +17,10 @@ struct Picture {
     package: PackageName,
     event: DisplayEvent,
     until: Option<Instant>,
+    /// Until when its app wants it, whoever is in front.
+    wanted_until: Option<Instant>,
+    /// Whether the platform drew it about the app.
+    notice: bool,
 }
 
 /// The screen of one user.
@@ -36,12 +40,38 @@ impl Screen {
         self.front.as_ref()
     }
 
-    /// The user opened an app: it owns the screen, which is empty until it draws.
-    pub(crate) fn open(&mut self, package: &PackageName) {
+    /// The user opened an app: it owns the screen, and what lay over it is gone, be it a note that an app did not start.
+    /// What the app drew while it started stays, as long as the app wants. The answer is what the device shows now, if that
+    /// changes.
+    pub(crate) fn open(&mut self, package: &PackageName) -> Option<Shown> {
+        let mut gone = None;
         if self.front.as_ref() != Some(package) {
-            self.base = self.over.take_if(|over| over.package == *package);
+            gone = self.base.take();
             self.front = Some(package.clone());
         }
+        match self.over.take() {
+            Some(own) if own.package == *package && !own.notice => {
+                self.base = Some(Picture { until: own.wanted_until, ..own });
+                None
+            }
+            Some(over) => Some(self.beneath(over.package)),
+            None => gone.map(|gone| self.beneath(gone.package)),
+        }
+    }
+
+    /// The platform draws about an app, over everything and for a bounded time.
+    pub(crate) fn note(
+        &mut self,
+        package: &PackageName,
+        event: DisplayEvent,
+        now: Instant,
+        overlay: Duration,
+    ) -> Shown {
+        let until = Some(now + overlay);
+        let shown = (package.clone(), event.clone());
+        self.over =
+            Some(Picture { package: package.clone(), event, until, wanted_until: until, notice: true });
+        shown
     }
 
     /// An app draws. The answer is what the device shows now, if that changes.
@@ -54,14 +84,16 @@ impl Screen {
     ) -> Option<Shown> {
         event.view = View::Main;
         let wish = event.duration_ms.map(Duration::from_millis);
-        if self.front.as_ref() == Some(package) {
-            let until = wish.map(|wish| now + wish);
-            self.base = Some(Picture { package: package.clone(), event: event.clone(), until });
-            return (!self.is_covered(now)).then(|| (package.clone(), event));
+        // A wish beyond all times is none.
+        let wanted_until = wish.and_then(|wish| now.checked_add(wish));
+        let (package, shown) = (package.clone(), (package.clone(), event.clone()));
+        if self.front.as_ref() == Some(&package) {
+            self.base = Some(Picture { package, event, until: wanted_until, wanted_until, notice: false });
+            return (!self.is_covered(now)).then_some(shown);
         }
         let until = Some(now + wish.map_or(overlay, |wish| wish.min(overlay)));
-        self.over = Some(Picture { package: package.clone(), event: event.clone(), until });
-        Some((package.clone(), event))
+        self.over = Some(Picture { package, event, until, wanted_until, notice: false });
+        Some(shown)
     }
 
     /// Time passed. The answer is what the device shows now, if that changes.
@@ -174,10 +206,32 @@ mod tests {
     }
 
     #[test]
-    fn an_opened_app_keeps_the_picture_it_had() {
+    fn an_opened_app_keeps_the_picture_it_had_as_long_as_it_wants() {
         let (now, mut screen) = (Instant::now(), Screen::default());
         screen.draw(&name("todo"), wall("list", None), now, OVERLAY);
-        screen.open(&name("todo"));
+        assert_eq!(shows(screen.open(&name("todo"))), None, "it is shown already");
         assert_eq!(shows(screen.now()).unwrap(), "todo list");
+        assert_eq!(screen.due(), None, "it is in front now, and its picture has no end");
+        assert_eq!(shows(screen.tick(now + OVERLAY * 2)), None);
+    }
+
+    #[test]
+    fn an_app_that_is_opened_after_a_failed_start_is_seen() {
+        for failed in ["map", "todo"] {
+            let (now, mut screen) = (Instant::now(), Screen::default());
+            let noted = screen.note(&name(failed), wall("did not start", None), now, OVERLAY);
+            assert_eq!(shows(Some(noted)).unwrap(), format!("{failed} did not start"));
+            assert_eq!(shows(screen.open(&name("todo"))).unwrap(), "clear", "{failed}");
+            let drawn = screen.draw(&name("todo"), wall("list", Some(3_000)), now, OVERLAY);
+            assert_eq!(shows(drawn).unwrap(), "todo list", "{failed}");
+        }
+    }
+
+    #[test]
+    fn a_wish_beyond_all_times_harms_nobody() {
+        let (now, mut screen) = (Instant::now(), Screen::default());
+        screen.open(&name("todo"));
+        assert!(screen.draw(&name("todo"), wall("list", Some(u64::MAX)), now, OVERLAY).is_some());
+        assert!(screen.draw(&name("map"), wall("map", Some(u64::MAX)), now, OVERLAY).is_some());
     }
 }

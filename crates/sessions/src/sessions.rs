@@ -14,8 +14,8 @@ use toolyard_core::{
     catalog::AppHead,
     limits::CallLimits,
     ports::{
-        AppData, Apps, Change, Clock, Devices, Ids, Presence, Ready, Runs, Secrets, SessionView, Signals,
-        Waker,
+        AppData, Apps, Change, Clock, Devices, Ids, Preferences, Presence, Ready, Runs, Secrets, SessionView,
+        Signals, Waker,
     },
 };
 use toolyard_net::{Guard, HttpClient};
@@ -37,6 +37,8 @@ pub struct SessionParts {
     pub apps: Arc<dyn Apps>,
     /// The users' values of the apps' settings.
     pub data: Arc<dyn AppData>,
+    /// The users' settings that belong to no app.
+    pub preferences: Arc<dyn Preferences>,
     /// The devices that users had last.
     pub devices: Arc<dyn Devices>,
     /// App sessions that outlive this process.

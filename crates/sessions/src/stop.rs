@@ -124,6 +124,7 @@ impl Sessions {
             self.show(&state, shown);
             state.pending.forget(package);
             self.end_stream(&mut state, package);
+            self.leave_dashboard(&mut state, package);
             let notice = AppNotice { package_name: package.clone(), timestamp: Some(self.timestamp()) };
             state.tell_device(StateKey::App(package.clone()), &ToDevice::AppStopped(notice));
             let changed = AppStateChange { timestamp: Some(self.timestamp()) };

@@ -16,6 +16,7 @@ use toolyard_protocol::{
 };
 
 use crate::{
+    dashboard::Dashboard,
     listen::Ear,
     live_stream::LiveStream,
     outbox::{Outbox, StateKey},
@@ -61,6 +62,7 @@ pub(crate) struct Live {
     pub(crate) state: DeviceState,
     pub(crate) apps: HashMap<PackageName, Run>,
     pub(crate) screen: Screen,
+    pub(crate) dashboard: Dashboard,
     pub(crate) last_used: Instant,
     /// Whether the device was told to listen.
     pub(crate) microphone: bool,
@@ -83,6 +85,7 @@ impl User {
             state: DeviceState::default(),
             apps: HashMap::new(),
             screen: Screen::default(),
+            dashboard: Dashboard::default(),
             last_used: Instant::now(),
             microphone: false,
             ear: Ear::default(),

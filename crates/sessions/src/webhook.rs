@@ -2,11 +2,15 @@
 
 use std::future::Future;
 
+use bytes::Bytes;
 use http::{HeaderValue, Request, header};
 use http_body_util::Full;
 use toolyard_core::{ToolError, ports::AppRecord};
 use toolyard_net::{OutsideUrl, SigningKey, sign_all};
-use toolyard_protocol::session::{iso_millis, webhook::WebhookRequest};
+use toolyard_protocol::{
+    PackageName,
+    session::{iso_millis, webhook::WebhookRequest},
+};
 
 use crate::sessions::{Sessions, unavailable};
 
@@ -28,27 +32,8 @@ impl Sessions {
         app: &AppRecord,
         request: &WebhookRequest,
     ) -> Result<impl Future<Output = Result<(), WebhookError>> + Send + use<>, ToolError> {
-        let package = &app.package;
-        let cannot = |error: &dyn std::fmt::Display| {
-            unavailable(format!("{package} cannot be started.")).because(error)
-        };
-        let url = app.details.public_url.as_deref().unwrap_or_default();
-        let url = OutsideUrl::parse(url, &self.parts().guard).map_err(|error| {
-            unavailable(format!("The address of {package} is not allowed here.")).because(error)
-        })?;
-        let body = serde_json::to_vec(request).map_err(|error| cannot(&error))?;
-        let signing = app.keys().map(|keys| keys.signing.as_slice()).unwrap_or_default();
-        let keys: Vec<_> = signing
-            .iter()
-            .map(|sealed| self.parts().secrets.open(sealed).map(|secret| SigningKey::new(&secret)))
-            .collect::<Result<_, _>>()
-            .map_err(|error| cannot(&error))?;
-        let mut out = Request::post(url.join("webhook"));
-        if let Some(headers) = out.headers_mut() {
-            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            sign_all(&keys, headers, self.parts().clock.now().as_millisecond(), &body);
-        }
-        let out = out.body(Full::new(body.into())).map_err(|error| cannot(&error))?;
+        let body = serde_json::to_vec(request).map_err(|error| cannot_start(&app.package, &error))?;
+        let out = self.signed_post(app, "webhook", body)?;
         let http = self.parts().http.clone();
         Ok(async move {
             let unreachable = |error: toolyard_net::NetError| WebhookError {
@@ -67,8 +52,38 @@ impl Sessions {
         })
     }
 
+    /// A request to an app's own web server, signed as all of them are.
+    pub(crate) fn signed_post(
+        &self,
+        app: &AppRecord,
+        path: &str,
+        body: Vec<u8>,
+    ) -> Result<Request<Full<Bytes>>, ToolError> {
+        let package = &app.package;
+        let url = app.details.public_url.as_deref().unwrap_or_default();
+        let url = OutsideUrl::parse(url, &self.parts().guard).map_err(|error| {
+            unavailable(format!("The address of {package} is not allowed here.")).because(error)
+        })?;
+        let signing = app.keys().map(|keys| keys.signing.as_slice()).unwrap_or_default();
+        let keys: Vec<_> = signing
+            .iter()
+            .map(|sealed| self.parts().secrets.open(sealed).map(|secret| SigningKey::new(&secret)))
+            .collect::<Result<_, _>>()
+            .map_err(|error| cannot_start(package, &error))?;
+        let mut out = Request::post(url.join(path));
+        if let Some(headers) = out.headers_mut() {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            sign_all(&keys, headers, self.parts().clock.now().as_millisecond(), &body);
+        }
+        out.body(Full::new(body.into())).map_err(|error| cannot_start(package, &error))
+    }
+
     /// Now, as messages write it.
     pub(crate) fn timestamp(&self) -> String {
         iso_millis(self.parts().clock.now())
     }
+}
+
+fn cannot_start(package: &PackageName, error: &dyn std::fmt::Display) -> ToolError {
+    unavailable(format!("{package} cannot be started.")).because(error)
 }

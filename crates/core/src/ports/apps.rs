@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::{Map, Value, value::RawValue};
 use toolyard_protocol::{
-    PackageName, ToolName, UserId, app::AppDetails, device::Capabilities, items::Items, plugin::ContentHash,
+    PackageName, PlatformSettings, ToolName, UserId, app::AppDetails, device::Capabilities, items::Items,
+    plugin::ContentHash,
 };
 
 use super::{SourceKind, StoreError, UpstreamRecord};
@@ -232,6 +233,19 @@ pub trait Settings: Send + Sync {
     async fn tools_off(&self, user: &UserId) -> Result<Vec<ToolName>, StoreError>;
     /// Switches a tool on or off.
     async fn switch_tool(&self, user: &UserId, tool: &ToolName, on: bool) -> Result<(), StoreError>;
+}
+
+/// Settings of users that belong to no app.
+#[async_trait]
+pub trait Preferences: Send + Sync {
+    /// The user's, or the defaults.
+    async fn platform_settings(&self, user: &UserId) -> Result<PlatformSettings, StoreError>;
+    /// Replaces them.
+    async fn set_platform_settings(
+        &self,
+        user: &UserId,
+        settings: &PlatformSettings,
+    ) -> Result<(), StoreError>;
 }
 
 /// The device that a user had last.

@@ -13,7 +13,7 @@ mod world;
 
 pub use apps::{
     AppChange, AppData, AppKeys, AppRecord, Apps, Definitions, Devices, Install, Installs, NewRecord, Origin,
-    Settings, StoredDevice, StoredSet, VersionInfo,
+    Preferences, Settings, StoredDevice, StoredSet, VersionInfo,
 };
 pub use ledger::{
     CallFilter, CallLog, CallRecord, Claim, KeyClaim, KeyEnd, KeyRoom, Ledger, StoredOutcome, digest_of,

@@ -38,43 +38,38 @@ pub struct DeviceState {
 }
 
 impl DeviceState {
-    /// Takes over everything that a later report says.
-    pub fn update(&mut self, later: Self) {
-        let Self {
-            connected,
-            model_name,
-            wifi_connected,
-            wifi_ssid,
-            wifi_local_ip,
-            battery_level,
-            charging,
-            case_battery_level,
-            case_charging,
-            case_open,
-            case_removed,
-            hotspot_enabled,
-            hotspot_ssid,
-        } = later;
-        take(&mut self.connected, connected);
-        take(&mut self.model_name, model_name);
-        take(&mut self.wifi_connected, wifi_connected);
-        take(&mut self.wifi_ssid, wifi_ssid);
-        take(&mut self.wifi_local_ip, wifi_local_ip);
-        take(&mut self.battery_level, battery_level);
-        take(&mut self.charging, charging);
-        take(&mut self.case_battery_level, case_battery_level);
-        take(&mut self.case_charging, case_charging);
-        take(&mut self.case_open, case_open);
-        take(&mut self.case_removed, case_removed);
-        take(&mut self.hotspot_enabled, hotspot_enabled);
-        take(&mut self.hotspot_ssid, hotspot_ssid);
+    /// Takes over everything that a later report says. Gives back what of it is another than before.
+    pub fn update(&mut self, later: Self) -> Self {
+        Self {
+            connected: take(&mut self.connected, later.connected),
+            model_name: take(&mut self.model_name, later.model_name),
+            wifi_connected: take(&mut self.wifi_connected, later.wifi_connected),
+            wifi_ssid: take(&mut self.wifi_ssid, later.wifi_ssid),
+            wifi_local_ip: take(&mut self.wifi_local_ip, later.wifi_local_ip),
+            battery_level: take(&mut self.battery_level, later.battery_level),
+            charging: take(&mut self.charging, later.charging),
+            case_battery_level: take(&mut self.case_battery_level, later.case_battery_level),
+            case_charging: take(&mut self.case_charging, later.case_charging),
+            case_open: take(&mut self.case_open, later.case_open),
+            case_removed: take(&mut self.case_removed, later.case_removed),
+            hotspot_enabled: take(&mut self.hotspot_enabled, later.hotspot_enabled),
+            hotspot_ssid: take(&mut self.hotspot_ssid, later.hotspot_ssid),
+        }
+    }
+
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
     }
 }
 
-fn take<T>(old: &mut Option<T>, new: Option<T>) {
-    if new.is_some() {
-        *old = new;
+/// Takes over a new value; gives it back where it is another.
+fn take<T: Clone + PartialEq>(old: &mut Option<T>, new: Option<T>) -> Option<T> {
+    if new.is_none() || *old == new {
+        return None;
     }
+    old.clone_from(&new);
+    new
 }
 
 #[cfg(test)]
@@ -85,7 +80,9 @@ mod tests {
     fn a_later_report_changes_only_what_it_says() {
         let read = |text: &str| serde_json::from_str::<DeviceState>(text).unwrap();
         let mut state = read(r#"{"connected":true,"modelName":"Even Realities G1","batteryLevel":81}"#);
-        state.update(read(r#"{"batteryLevel":80,"charging":true,"fresh":1}"#));
+        let changed = state.update(read(r#"{"connected":true,"batteryLevel":80,"charging":true,"fresh":1}"#));
+        assert_eq!(serde_json::to_string(&changed).unwrap(), r#"{"batteryLevel":80,"charging":true}"#);
+        assert!(state.update(read(r#"{"batteryLevel":80}"#)).is_empty());
         assert_eq!(
             serde_json::to_string(&state).unwrap(),
             r#"{"connected":true,"modelName":"Even Realities G1","batteryLevel":80,"charging":true}"#

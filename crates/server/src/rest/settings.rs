@@ -2,11 +2,11 @@
 
 use axum::extract::State;
 use http::Method;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use toolyard_core::{catalog::Scope, ports::Change};
 use toolyard_protocol::{
-    InvalidName, PackageName, ToolName,
+    InvalidName, PackageName, PlatformSettings, ToolName,
     api::{ToolSetting, ToolSwitch},
     app::MAX_APP_SETTINGS_BYTES,
 };
@@ -20,6 +20,8 @@ use crate::{
     routes::{Access, Route},
     state::AppState,
 };
+
+const PLATFORM: &str = "/api/settings/platform";
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
@@ -40,6 +42,23 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .takes::<ToolSwitch>()
         .success(204),
+        Route::new(
+            Method::GET,
+            PLATFORM,
+            Access::User,
+            "The user's settings that belong to no app: time zone and units",
+            platform,
+        )
+        .gives::<PlatformSettings>(),
+        Route::new(
+            Method::PUT,
+            PLATFORM,
+            Access::User,
+            "Changes them; what is missing stays. Running apps are told",
+            set_platform,
+        )
+        .takes::<PlatformSettingsPatch>()
+        .gives::<PlatformSettings>(),
         Route::new(
             Method::GET,
             "/api/settings/apps/{package}",
@@ -69,6 +88,43 @@ struct ToolSettings {
 struct AppSettings {
     /// As the app defines them, each with `value`.
     settings: Vec<Value>,
+}
+
+/// What is missing stays.
+#[derive(Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
+struct PlatformSettingsPatch {
+    /// A time zone of the IANA database: `Europe/London`. An empty text forgets it.
+    user_timezone: Option<String>,
+    /// Whether the user reads metres and degrees Celsius.
+    metric_system_enabled: Option<bool>,
+}
+
+async fn platform(State(state): State<AppState>, who: ForUser) -> Answer {
+    ok(&state.stores.preferences.platform_settings(&who.user).await?)
+}
+
+async fn set_platform(
+    State(state): State<AppState>,
+    who: ForUser,
+    JsonBody(patch): JsonBody<PlatformSettingsPatch>,
+) -> Answer {
+    let mut settings = state.stores.preferences.platform_settings(&who.user).await?;
+    if let Some(zone) = patch.user_timezone {
+        if !zone.is_empty() && jiff::tz::TimeZone::get(&zone).is_err() {
+            return Err(Failure::invalid(
+                "userTimezone: not a time zone; expected a name such as Europe/London".to_owned(),
+            ));
+        }
+        settings.user_timezone = Some(zone).filter(|zone| !zone.is_empty());
+    }
+    if let Some(metric) = patch.metric_system_enabled {
+        settings.metric_system_enabled = metric;
+    }
+    state.stores.preferences.set_platform_settings(&who.user, &settings).await?;
+    state.sessions.tell_platform_settings(&who.user, &settings);
+    ok(&settings)
 }
 
 async fn tools(State(state): State<AppState>, who: ForUser) -> Answer {
@@ -134,6 +190,7 @@ async fn set_app(
     }
     state.stores.data.set_settings(&who.user, &name, values).await?;
     let settings = state.sessions.settings_of(&who.user, &record).await?;
-    state.sessions.tell_settings(&who.user, &record, &settings);
+    let platform = state.stores.preferences.platform_settings(&who.user).await?;
+    state.sessions.tell_settings(&who.user, &record, &settings, &platform);
     ok(&AppSettings { settings })
 }

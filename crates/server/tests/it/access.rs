@@ -116,6 +116,8 @@ fn rows() -> Vec<Row> {
         ("DELETE", "/api/installs/{package}/assistant", USER, Ada, 204, no.clone()),
         ("GET", "/api/settings/tools", USER, Ada, 200, no.clone()),
         ("PUT", "/api/settings/tools/{name}", USER, Ada, 204, json!({ "enabled": true })),
+        ("GET", "/api/settings/platform", USER, Ada, 200, no.clone()),
+        ("PUT", "/api/settings/platform", USER, Ada, 200, json!({ "metricSystemEnabled": true })),
         ("GET", "/api/settings/apps/{package}", USER, Ada, 200, no.clone()),
         ("PUT", "/api/settings/apps/{package}", USER, Ada, 200, json!({ "loud": true })),
         ("GET", "/api/session", ACTING, Ada, 200, no.clone()),

@@ -11,6 +11,7 @@ mod console;
 mod contract;
 mod devices;
 mod faults;
+mod glasses_state;
 mod glasses_tickets;
 mod icons;
 mod idempotency;

@@ -6,6 +6,7 @@
 #![cfg(test)]
 
 mod calls;
+mod device;
 mod faults;
 mod live;
 #[expect(dead_code, reason = "the harness of the other tests, of which this one needs a part")]

@@ -121,6 +121,10 @@ fn tools() -> Value {
         tool("speak", Some("text")),
         tool("remember", Some("text")),
         tool("recall", None),
+        tool("photo", None),
+        tool("film", None),
+        tool("dashboard", Some("text")),
+        tool("facts", None),
         // Registered, and not known to the app.
         tool("forgotten", None),
     ])

@@ -14,6 +14,7 @@ mod installs;
 mod ledger;
 mod node;
 mod plugins;
+mod preferences;
 mod published_plugins;
 mod rows;
 mod runs;

@@ -32,8 +32,8 @@ pub use users::{
 
 use toolyard_core::ports::{
     AppData, Apps, CallLog, Definitions, Devices, InstalledPlugins, Installs, IssuedTokens, Ledger,
-    NewRecord, Offers, PluginData, PluginLists, PublishedPlugins, Runs, Settings, StoredSet, UpstreamTokens,
-    Upstreams, UsageLog,
+    NewRecord, Offers, PluginData, PluginLists, Preferences, PublishedPlugins, Runs, Settings, StoredSet,
+    UpstreamTokens, Upstreams, UsageLog,
 };
 use toolyard_protocol::{PackageName, app::AppDetails, items::Items};
 
@@ -43,6 +43,7 @@ pub trait Store:
     + Definitions
     + Installs
     + Settings
+    + Preferences
     + Devices
     + AppData
     + Runs
@@ -64,6 +65,7 @@ impl<S> Store for S where
         + Definitions
         + Installs
         + Settings
+        + Preferences
         + Devices
         + AppData
         + Runs

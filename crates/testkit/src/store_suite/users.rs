@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, json};
 use toolyard_core::ports::{StoredDevice, StoredRun};
-use toolyard_protocol::{UserId, device};
+use toolyard_protocol::{PlatformSettings, UserId, device};
 
 use super::{Store, at, package, record};
 
@@ -80,6 +80,14 @@ pub async fn runs_devices_and_switches(store: &impl Store) {
         store.remember(&ada(), device).await.unwrap();
         let last = store.last(&ada()).await.unwrap().unwrap();
         assert_eq!((last.capabilities, last.at), (capabilities, at(time)));
+    }
+
+    assert_eq!(store.platform_settings(&ada()).await.unwrap(), PlatformSettings::default());
+    for metric_system_enabled in [true, false] {
+        let settings =
+            PlatformSettings { user_timezone: Some("Europe/London".to_owned()), metric_system_enabled };
+        store.set_platform_settings(&ada(), &settings).await.unwrap();
+        assert_eq!(store.platform_settings(&ada()).await.unwrap(), settings);
     }
 
     let tool = "com.a:x".parse().unwrap();

@@ -14,7 +14,7 @@ use tokio::io::{BufReader, Stdin, stdin};
 
 use self::{
     model::Model,
-    session::{End, Session},
+    session::{End, Glance, Session},
 };
 use super::Verdict;
 use crate::{
@@ -34,7 +34,7 @@ const MAX_TYPED_BYTES: usize = 16 * 1024;
 const HELP: &str = "\
 Type a line, and the glasses hear it. Lines with a slash do something else:
   /start PACKAGE   open an app            /button [long]   press the button
-  /stop PACKAGE    close an app           /head up|down    look up or down
+  /stop PACKAGE    close an app           /head up|down    look up, to the dashboard, or down
   /model NAME      change the glasses     /battery N       tell how full the battery is, in percent
   /help            show this              /quit            end
 With stdin closed it stays connected until SIGINT or SIGTERM. With --json each message is one line of JSON.
@@ -93,7 +93,8 @@ pub(crate) async fn run(cx: &Context, args: GlassesArgs) -> Result<Verdict, CliE
         match connected {
             Ok(socket) => {
                 (wait, known) = (FIRST_WAIT, true);
-                let session = Session { socket, output: cx.output, model: &mut model };
+                let glance = Glance::default();
+                let session = Session { socket, output: cx.output, model: &mut model, glance };
                 match session.run(&mut keyboard, &mut signals).await? {
                     End::Wanted => return Ok(Verdict::Good),
                     End::Lost(why) => {

@@ -3,15 +3,19 @@
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tokio_tungstenite::tungstenite::{
     Error as SocketError, Message,
     protocol::{CloseFrame, frame::coding::CloseCode},
 };
-use toolyard_protocol::session::{
-    FromDevice, Malformed, ToDevice,
-    audio::{AudioPlayResponse, DeviceAudioPlayRequest},
+use toolyard_protocol::{
+    session::{
+        Fields, FromDevice, Layout, Malformed, ToDevice, View,
+        audio::{AudioPlayResponse, DeviceAudioPlayRequest},
+        device_messages::DeviceDisplay,
+    },
+    stream::{Event, StreamKind},
 };
 
 use super::{
@@ -29,6 +33,9 @@ const SILENCE: Duration = Duration::from_secs(20);
 /// How long a message or a goodbye may take to go out.
 const WRITE: Duration = Duration::from_secs(5);
 
+/// What an app is told that wants a picture.
+const NO_CAMERA: &str = "this simulator has no camera";
+
 /// How a connection ended.
 pub(super) enum End {
     /// We wanted it.
@@ -42,6 +49,14 @@ pub(super) struct Session<'a> {
     pub(super) socket: Socket,
     pub(super) output: Output,
     pub(super) model: &'a mut Model,
+    pub(super) glance: Glance,
+}
+
+/// Where the wearer looks, and what is there.
+#[derive(Debug, Default)]
+pub(super) struct Glance {
+    head_up: bool,
+    dashboard: Option<DeviceDisplay>,
 }
 
 /// What comes next.
@@ -124,6 +139,24 @@ impl Session<'_> {
         }
         match read {
             Ok(ToDevice::AudioPlayRequest(request)) => Ok(self.played(&request).await),
+            Ok(ToDevice::DisplayEvent(display)) if display.view == View::Dashboard => {
+                self.glance.dashboard = Some(display).filter(|display| display.layout != Layout::ClearView);
+                Ok(Step::Go)
+            }
+            // What this simulator has not, it says; an app that waits for it would wait in vain.
+            Ok(ToDevice::PhotoRequest(request)) => {
+                let error = json!({ "code": "CAMERA_INIT_FAILED", "message": NO_CAMERA });
+                let answer = answer_to(&request, json!({ "success": false, "error": error }));
+                Ok(self.send(&FromDevice::PhotoResponse(answer)).await)
+            }
+            Ok(ToDevice::RgbLedControl(request)) => {
+                let answer = answer_to(&request, json!({ "success": true }));
+                Ok(self.send(&FromDevice::RgbLedControlResponse(answer)).await)
+            }
+            Ok(ToDevice::StartStream(request)) => {
+                let answer = answer_to(&request, json!({ "status": "error", "errorDetails": NO_CAMERA }));
+                Ok(self.send(&FromDevice::RtmpStreamStatus(answer)).await)
+            }
             Ok(ToDevice::ConnectionError(refusal) | ToDevice::AuthError(refusal)) => {
                 Err(CliError::DeviceRefused(refusal.message))
             }
@@ -140,7 +173,14 @@ impl Session<'_> {
             }
         };
         Some(match message {
+            // The dashboard is seen while the wearer looks up.
+            ToDevice::DisplayEvent(display) if display.view == View::Dashboard && !self.glance.head_up => {
+                return None;
+            }
             ToDevice::DisplayEvent(display) => screen::draw(display),
+            ToDevice::DashboardModeChange(change) => {
+                format!("[dashboard mode: {}]", text::line(change.text("mode").unwrap_or("?")))
+            }
             ToDevice::AudioPlayRequest(request) => spoken(request),
             ToDevice::ConnectionAck(ack) => {
                 let who = ack.session_id.as_deref().unwrap_or("somebody");
@@ -189,7 +229,10 @@ impl Session<'_> {
     async fn typed(&mut self, line: &str) -> Result<Step, CliError> {
         match typed::read(line) {
             Ok(Typed::Words(words)) => Ok(self.send(&typed::heard(words)).await),
-            Ok(Typed::Order(Deed::Send(message))) => Ok(self.send(&message).await),
+            Ok(Typed::Order(Deed::Send(message))) => {
+                self.look(&message)?;
+                Ok(self.send(&message).await)
+            }
             Ok(Typed::Order(Deed::Wear(model))) => {
                 *self.model = model;
                 Ok(self.wear().await)
@@ -207,6 +250,21 @@ impl Session<'_> {
         }
     }
 
+    /// The dashboard is shown when the wearer looks up.
+    fn look(&mut self, message: &FromDevice) -> Result<(), CliError> {
+        let FromDevice::Event(event) = message else { return Ok(()) };
+        if event.event != Event::Plain(StreamKind::HeadPosition) {
+            return Ok(());
+        }
+        self.glance.head_up = event.text("position").is_some_and(|position| position == "up");
+        match &self.glance.dashboard {
+            Some(dashboard) if self.glance.head_up && !self.output.is_json() => {
+                self.output.line(&screen::draw(dashboard))
+            }
+            _ => Ok(()),
+        }
+    }
+
     async fn send(&mut self, message: &FromDevice) -> Step {
         match timeout(WRITE, self.socket.send(Message::text(message.to_text()))).await {
             Ok(Ok(())) => Step::Go,
@@ -220,6 +278,20 @@ impl Session<'_> {
         let _ = timeout(WRITE, self.socket.close(None)).await;
         End::Wanted
     }
+}
+
+/// The fields of an answer, under the id of its request.
+fn answer_to(request: &Fields, answer: Value) -> Fields {
+    let mut fields = match answer {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    };
+    for name in ["requestId", "streamId"] {
+        if let Some(id) = request.0.get(name) {
+            fields.insert(name.to_owned(), id.clone());
+        }
+    }
+    Fields(fields)
 }
 
 fn spoken(request: &DeviceAudioPlayRequest) -> String {

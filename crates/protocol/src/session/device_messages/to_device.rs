@@ -28,6 +28,8 @@ pub enum ToDevice {
     Pong,
     /// Show something.
     DisplayEvent(DeviceDisplay),
+    /// The dashboard is in another mode.
+    DashboardModeChange(Fields),
     /// The list of apps has changed; read it again.
     AppStateChange(AppStateChange),
     /// An app has started.
@@ -77,6 +79,7 @@ impl ToDevice {
             "auth_error" => Self::AuthError(message.body()?),
             "pong" => Self::Pong,
             "display_event" => Self::DisplayEvent(message.body()?),
+            "dashboard_mode_change" => Self::DashboardModeChange(message.body()?),
             "app_state_change" => Self::AppStateChange(message.body()?),
             "app_started" => Self::AppStarted(message.body()?),
             "app_stopped" => Self::AppStopped(message.body()?),
@@ -230,6 +233,7 @@ mod tests {
             json!({ "type": "auth_error", "code": "EXPIRED", "message": "expired" }),
             json!({ "type": "pong" }),
             json!({ "type": "display_event", "packageName": "com.example.todo", "view": "main", "layout": { "layoutType": "text_wall", "text": "1. buy milk" }, "durationMs": 4000, "timestamp": "2026-01-02T03:04:05.678Z" }),
+            json!({ "type": "dashboard_mode_change", "mode": "expanded" }),
             json!({ "type": "app_state_change" }),
             json!({ "type": "app_started", "packageName": "com.example.todo" }),
             json!({ "type": "app_stopped", "packageName": "com.example.todo" }),

@@ -38,7 +38,12 @@ async fn an_answer_goes_to_who_asked_and_an_id_cannot_be_taken_over() {
     let mut stage = Stage::new().await;
     let (_asks, mut asks) = stage.app(ASKS, &["ALL"], Started::Opened).await;
     let (_thief, mut thief) = stage.app(THIEF, &["ALL"], Started::Opened).await;
-    stage.exchange(&mut thief, json!({ "type": "subscription_update", "subscriptions": ["*", "location_update"] })).await;
+    stage
+        .exchange(
+            &mut thief,
+            json!({ "type": "subscription_update", "subscriptions": ["*", "location_update"] }),
+        )
+        .await;
     stage.settle(&mut asks).await;
     for (request, answer, heard) in requests() {
         let (_, device) = stage.exchange(&mut asks, request.clone()).await;
@@ -52,7 +57,10 @@ async fn an_answer_goes_to_who_asked_and_an_id_cannot_be_taken_over() {
         stage.device.say(json!({ "type": "ping" })).await;
         stage.device.hear("pong").await.unwrap();
         let (app, _) = stage.settle(&mut thief).await;
-        let stolen: Vec<_> = app.iter().filter(|message| message["success"] == true || message["type"] == "data_stream").collect();
+        let stolen: Vec<_> = app
+            .iter()
+            .filter(|message| message["success"] == true || message["type"] == "data_stream")
+            .collect();
         assert!(stolen.is_empty(), "{stolen:?}");
         let (app, _) = stage.settle(&mut asks).await;
         assert!(of_type(&app, heard).is_empty(), "an answer counts once: {app:?}");
@@ -63,7 +71,12 @@ async fn an_answer_goes_to_who_asked_and_an_id_cannot_be_taken_over() {
 async fn an_answer_nobody_asked_for_goes_nowhere() {
     let mut stage = Stage::new().await;
     let (_thief, mut thief) = stage.app(THIEF, &["ALL"], Started::Opened).await;
-    stage.exchange(&mut thief, json!({ "type": "subscription_update", "subscriptions": ["*", "location_update"] })).await;
+    stage
+        .exchange(
+            &mut thief,
+            json!({ "type": "subscription_update", "subscriptions": ["*", "location_update"] }),
+        )
+        .await;
     for (_, answer, _) in requests() {
         stage.device.say(answer).await;
     }
@@ -79,11 +92,15 @@ async fn a_lamp_that_the_glasses_do_not_have_is_answered_at_once() {
     stage.device.wears("Even Realities G1").await;
     let (_asks, mut asks) = stage.app(ASKS, &[], Started::Opened).await;
     stage.settle(&mut asks).await;
-    let (app, device) =
-        stage.exchange(&mut asks, json!({ "type": "rgb_led_control", "requestId": "l1", "action": "on" })).await;
+    let (app, device) = stage
+        .exchange(&mut asks, json!({ "type": "rgb_led_control", "requestId": "l1", "action": "on" }))
+        .await;
     assert!(device.is_empty(), "{device:?}");
     let answer = of_type(&app, "rgb_led_control_response")[0];
-    assert_eq!((&answer["success"], &answer["error"]), (&json!(false), &json!("Even Realities G1 has no light")));
+    assert_eq!(
+        (&answer["success"], &answer["error"]),
+        (&json!(false), &json!("Even Realities G1 has no light"))
+    );
 }
 
 #[tokio::test]

@@ -54,7 +54,9 @@ async fn a_slow_device_is_not_closed_for_what_an_app_asks_of_it() {
     let address = format!("https://x.example/{}", "a".repeat(20_000));
     let (mut told, mut refused) = (0, 0);
     for n in 0..REQUESTS {
-        floods.say(json!({ "type": "audio_play_request", "requestId": format!("r{n}"), "audioUrl": address })).await;
+        floods
+            .say(json!({ "type": "audio_play_request", "requestId": format!("r{n}"), "audioUrl": address }))
+            .await;
         let hears = if n % 2 == 0 { json!(["audio_chunk"]) } else { json!(["button_press"]) };
         floods.say(json!({ "type": "subscription_update", "subscriptions": hears })).await;
         floods.say(json!({ "type": "ping" })).await;

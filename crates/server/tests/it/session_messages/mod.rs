@@ -3,6 +3,7 @@
 
 mod answers;
 mod floods;
+mod photos;
 mod rules;
 mod streams;
 mod taken_away;
@@ -51,8 +52,8 @@ impl Stage {
         self.p.user("ada").put(&format!("/api/installs/{package}"), &json!({})).await.expect(204);
         match started {
             Started::Woken => {
-                let call = self.p.user("ada").call(&format!("{package}:echo"), json!({ "text": "hi" }));
-                call.await.expect(200);
+                let tool = format!("{package}:echo");
+                self.p.user("ada").call(&tool, json!({ "text": "hi" })).await.expect(200);
             }
             Started::Opened => {
                 let path = format!("/api/session/apps/{package}/start");

@@ -12,7 +12,7 @@ const APP: &str = "com.example.app";
 /// What the device hears of an allowed message. The match has no default: a new kind of message has to be thought about.
 fn reaches(kind: AppMessageKind) -> Option<&'static str> {
     match kind {
-        AppMessageKind::DisplayEvent => Some("display_event"),
+        AppMessageKind::DisplayEvent | AppMessageKind::DashboardContentUpdate => Some("display_event"),
         AppMessageKind::AudioPlayRequest => Some("audio_play_request"),
         AppMessageKind::AudioStopRequest => Some("audio_stop_request"),
         AppMessageKind::PhotoRequest => Some("photo_request"),
@@ -27,7 +27,6 @@ fn reaches(kind: AppMessageKind) -> Option<&'static str> {
         | AppMessageKind::ManagedStreamRequest
         | AppMessageKind::ManagedStreamStop
         | AppMessageKind::StreamStatusCheck
-        | AppMessageKind::DashboardContentUpdate
         | AppMessageKind::DashboardModeChange
         | AppMessageKind::DashboardSystemUpdate
         | AppMessageKind::OwnershipRelease
@@ -78,7 +77,9 @@ fn sample(kind: AppMessageKind) -> Value {
         AppMessageKind::Reconnect => json!({ "sessionId": "another" }),
         AppMessageKind::SubscriptionUpdate => json!({ "subscriptions": ["button_press"] }),
         AppMessageKind::DisplayEvent => json!({ "layout": { "layoutType": "text_wall", "text": "hello" } }),
-        AppMessageKind::AudioPlayRequest => json!({ "requestId": "a1", "audioUrl": "https://x.example/a.mp3" }),
+        AppMessageKind::AudioPlayRequest => {
+            json!({ "requestId": "a1", "audioUrl": "https://x.example/a.mp3" })
+        }
         AppMessageKind::AudioStopRequest => json!({ "trackId": 1 }),
         AppMessageKind::PhotoRequest => json!({ "requestId": "p1", "size": "small" }),
         AppMessageKind::LocationPollRequest => json!({ "correlationId": "c1", "accuracy": "high" }),
@@ -175,7 +176,8 @@ async fn the_place_in_the_background_needs_a_permission_of_its_own() {
     for (permission, knows) in [("LOCATION", false), ("ALL", false), ("BACKGROUND_LOCATION", true)] {
         let mut stage = Stage::new().await;
         let (_app, mut session) = stage.app(APP, &[permission], Started::Woken).await;
-        let listen = json!({ "type": "subscription_update", "subscriptions": ["location_update", "button_press"] });
+        let listen =
+            json!({ "type": "subscription_update", "subscriptions": ["location_update", "button_press"] });
         stage.exchange(&mut session, listen).await;
         let (_, device) = stage.exchange(&mut session, sample(AppMessageKind::LocationPollRequest)).await;
         assert_eq!(!of_type(&device, "request_single_location").is_empty(), knows, "{permission}");

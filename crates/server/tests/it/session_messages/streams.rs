@@ -72,7 +72,10 @@ async fn a_stream_that_failed_makes_room_for_the_next() {
     let (_other, mut other) = stage.app("com.example.other", &["CAMERA"], Started::Opened).await;
     let start = json!({ "type": "rtmp_stream_request", "rtmpUrl": "rtmp://x.example/live" });
     stage.exchange(&mut film, start.clone()).await;
-    stage.device.say(json!({ "type": "rtmp_stream_status", "status": "error", "errorDetails": "no network" })).await;
+    stage
+        .device
+        .say(json!({ "type": "rtmp_stream_status", "status": "error", "errorDetails": "no network" }))
+        .await;
     let status = film.hear("rtmp_stream_status").await.unwrap();
     assert_eq!((&status["status"], &status["errorDetails"]), (&json!("error"), &json!("no network")));
     let (_, device) = stage.exchange(&mut other, start).await;

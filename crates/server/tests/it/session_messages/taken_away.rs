@@ -11,17 +11,37 @@ async fn a_permission_that_is_gone_ends_what_it_gave() {
     let mut stage = Stage::new().await;
     let all = ["MICROPHONE", "CAMERA", "LOCATION", "READ_NOTIFICATIONS", "CALENDAR"];
     let (_app, mut session) = stage.app(APP, &all, Started::Opened).await;
-    let streams = json!(["audio_chunk", "transcription:en-US", "VAD", "location_update", "phone_notification",
-        "calendar_event", "photo_taken", "button_press", "*"]);
+    let streams = json!([
+        "audio_chunk",
+        "transcription:en-US",
+        "VAD",
+        "location_update",
+        "phone_notification",
+        "calendar_event",
+        "photo_taken",
+        "button_press",
+        "*"
+    ]);
     stage.exchange(&mut session, json!({ "type": "subscription_update", "subscriptions": streams })).await;
-    stage.exchange(&mut session, json!({ "type": "rtmp_stream_request", "rtmpUrl": "rtmp://x.example/live" })).await;
+    stage
+        .exchange(&mut session, json!({ "type": "rtmp_stream_request", "rtmpUrl": "rtmp://x.example/live" }))
+        .await;
 
     stage.p.nobody().patch(&format!("/api/apps/{APP}"), &json!({ "permissions": [] })).await.expect(200);
     let told = session.hear("permission_error").await.unwrap();
-    let dropped: Vec<_> = told["details"].as_array().unwrap().iter().map(|one| one["stream"].clone()).collect();
+    let dropped: Vec<_> =
+        told["details"].as_array().unwrap().iter().map(|one| one["stream"].clone()).collect();
     assert_eq!(
         dropped,
-        ["audio_chunk", "transcription:en-US", "VAD", "location_update", "phone_notification", "calendar_event", "photo_taken"]
+        [
+            "audio_chunk",
+            "transcription:en-US",
+            "VAD",
+            "location_update",
+            "phone_notification",
+            "calendar_event",
+            "photo_taken"
+        ]
     );
     let heard = stage.device.collect_until(|message| message["type"] == "microphone_state_change").await;
     assert_eq!(heard.last().unwrap()["isMicrophoneEnabled"], false);
@@ -39,7 +59,8 @@ async fn a_permission_that_is_gone_ends_what_it_gave() {
         stage.device.say(message).await;
     }
     assert_eq!(session.hear("data_stream").await.unwrap()["streamType"], "button_press");
-    let (app, device) = stage.exchange(&mut session, json!({ "type": "photo_request", "requestId": "p1" })).await;
+    let (app, device) =
+        stage.exchange(&mut session, json!({ "type": "photo_request", "requestId": "p1" })).await;
     assert!(device.is_empty(), "{device:?}");
     assert_eq!(of_type(&app, "permission_error")[0]["details"][0]["requiredPermission"], "CAMERA");
 }
@@ -50,7 +71,10 @@ async fn an_answer_that_comes_after_the_permission_went_is_not_given() {
     let (_app, mut session) = stage.app(APP, &["LOCATION"], Started::Opened).await;
     stage.exchange(&mut session, json!({ "type": "location_poll_request", "correlationId": "c1" })).await;
     stage.p.nobody().patch(&format!("/api/apps/{APP}"), &json!({ "permissions": [] })).await.expect(200);
-    stage.device.say(json!({ "type": "location_update", "correlationId": "c1", "lat": 1.0, "lng": 2.0 })).await;
+    stage
+        .device
+        .say(json!({ "type": "location_update", "correlationId": "c1", "lat": 1.0, "lng": 2.0 }))
+        .await;
     stage.device.say(json!({ "type": "ping" })).await;
     stage.device.hear("pong").await.unwrap();
     let (app, _) = stage.settle(&mut session).await;

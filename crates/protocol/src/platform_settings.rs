@@ -1,0 +1,46 @@
+//! Settings of a user that belong to no app: apps read them as `mentraosSettings`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Settings of a user that belong to no app.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PlatformSettings {
+    /// Where the user is in time: `Europe/London`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_timezone: Option<String>,
+    /// Whether the user reads metres and degrees Celsius, or feet and degrees Fahrenheit.
+    pub metric_system_enabled: bool,
+}
+
+impl PlatformSettings {
+    /// The settings as apps get them.
+    pub fn to_map(&self) -> Map<String, Value> {
+        let mut map = Map::new();
+        if let Some(zone) = &self.user_timezone {
+            map.insert("userTimezone".to_owned(), zone.as_str().into());
+        }
+        map.insert("metricSystemEnabled".to_owned(), self.metric_system_enabled.into());
+        map
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn apps_get_what_is_stored() {
+        for text in [
+            r#"{"userTimezone":"Europe/London","metricSystemEnabled":true}"#,
+            r#"{"metricSystemEnabled":false}"#,
+        ] {
+            let read: PlatformSettings = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), text);
+            assert_eq!(Value::Object(read.to_map()), serde_json::from_str::<Value>(text).unwrap());
+        }
+        assert_eq!(serde_json::from_str::<PlatformSettings>("{}").unwrap(), PlatformSettings::default());
+    }
+}

@@ -1,0 +1,235 @@
+//! The dashboard: what the wearer sees when looking up. Each app writes its own lines; the app that the operator named writes
+//! the corners of the system and chooses the mode. The device gets it as a picture of the view `dashboard`.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde_json::{Value, json};
+use toolyard_protocol::{
+    PackageName,
+    session::{Fields, Layout, ToApp, ToDevice, View, device_messages::DeviceDisplay},
+};
+
+use crate::{
+    live_stream::fields_of,
+    outbox::StateKey,
+    run::Run,
+    sessions::Sessions,
+    user::{Live, User},
+};
+
+/// Longest text of one app or corner, in characters; glasses show a few lines.
+const MAX_CONTENT_CHARS: usize = 500;
+
+/// How much of the dashboard is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum DashboardMode {
+    /// The corners, and a line of each app.
+    #[default]
+    Main,
+    /// What apps have to say at length.
+    Expanded,
+}
+
+impl DashboardMode {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Main => "main",
+            Self::Expanded => "expanded",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        [Self::Main, Self::Expanded].into_iter().find(|mode| mode.as_str() == name)
+    }
+}
+
+/// What one app has written, for each mode.
+#[derive(Debug, Default)]
+struct AppContent {
+    main: Option<String>,
+    expanded: Option<String>,
+}
+
+/// The dashboard of one user.
+#[derive(Debug, Default)]
+pub(crate) struct Dashboard {
+    mode: DashboardMode,
+    head_up: bool,
+    /// Top left, top right, bottom left, bottom right.
+    corners: [Option<String>; 4],
+    content: BTreeMap<PackageName, AppContent>,
+    /// Whether the device has one to show.
+    shown: bool,
+}
+
+impl Dashboard {
+    /// Another device has nothing yet.
+    pub(crate) fn forget_shown(&mut self) {
+        self.shown = false;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.content.is_empty() && self.corners.iter().all(Option::is_none)
+    }
+
+    fn write(&mut self, package: &PackageName, text: &str, modes: &[DashboardMode]) {
+        let text: String = text.chars().take(MAX_CONTENT_CHARS).collect();
+        let text = Some(text).filter(|text| !text.is_empty());
+        let content = self.content.entry(package.clone()).or_default();
+        for mode in modes {
+            match mode {
+                DashboardMode::Main => content.main.clone_from(&text),
+                DashboardMode::Expanded => content.expanded.clone_from(&text),
+            }
+        }
+        if content.main.is_none() && content.expanded.is_none() {
+            self.content.remove(package);
+        }
+    }
+
+    fn layout(&self, battery: Option<String>) -> Layout {
+        if self.is_empty() {
+            return Layout::ClearView;
+        }
+        let apps = |of: fn(&AppContent) -> Option<&String>| self.content.values().filter_map(of).cloned();
+        match self.mode {
+            DashboardMode::Expanded => {
+                let long = apps(|content| content.expanded.as_ref().or(content.main.as_ref()));
+                Layout::TextWall { text: long.collect::<Vec<_>>().join("\n") }
+            }
+            DashboardMode::Main => {
+                let [top_left, top_right, bottom_left, bottom_right] = self.corners.clone();
+                let left = [top_left, bottom_left].into_iter().flatten().chain(battery);
+                let right = [top_right, bottom_right]
+                    .into_iter()
+                    .flatten()
+                    .chain(apps(|content| content.main.as_ref()));
+                Layout::DashboardCard {
+                    left_text: left.collect::<Vec<_>>().join("\n"),
+                    right_text: right.collect::<Vec<_>>().join("\n"),
+                }
+            }
+        }
+    }
+}
+
+impl Sessions {
+    /// An app writes its lines.
+    pub(crate) fn write_dashboard(&self, live: &Arc<User>, package: &PackageName, fields: &Fields) {
+        let modes: Vec<_> = match fields.0.get("modes") {
+            Some(Value::Array(modes)) => {
+                modes.iter().filter_map(Value::as_str).filter_map(DashboardMode::from_name).collect()
+            }
+            _ => vec![DashboardMode::Main],
+        };
+        let mut state = live.lock();
+        state.dashboard.write(package, fields.text("content").unwrap_or_default(), &modes);
+        self.redraw_dashboard(&mut state);
+    }
+
+    /// The dashboard app writes a corner.
+    pub(crate) fn write_corner(&self, live: &Arc<User>, fields: &Fields) {
+        let corners = ["topLeft", "topRight", "bottomLeft", "bottomRight"];
+        let place = fields.text("section").and_then(|named| corners.iter().position(|one| *one == named));
+        let text: String =
+            fields.text("content").unwrap_or_default().chars().take(MAX_CONTENT_CHARS).collect();
+        let mut state = live.lock();
+        if let Some(corner) = place.and_then(|place| state.dashboard.corners.get_mut(place)) {
+            *corner = Some(text).filter(|text| !text.is_empty());
+            self.redraw_dashboard(&mut state);
+        }
+    }
+
+    /// The dashboard app chooses the mode.
+    pub(crate) fn change_dashboard_mode(&self, live: &Arc<User>, fields: &Fields) {
+        let Some(mode) = fields.text("mode").and_then(DashboardMode::from_name) else { return };
+        let mut state = live.lock();
+        if state.dashboard.mode == mode {
+            return;
+        }
+        state.dashboard.mode = mode;
+        let told = fields_of(json!({ "mode": mode.as_str() }));
+        state.tell_device(StateKey::DashboardMode, &ToDevice::DashboardModeChange(told));
+        tell_mode(&state);
+        self.redraw_dashboard(&mut state);
+    }
+
+    /// The wearer looks up, to the dashboard, or down again.
+    pub(crate) fn look(&self, live: &Arc<User>, up: bool) {
+        let mut state = live.lock();
+        if state.dashboard.head_up != up {
+            state.dashboard.head_up = up;
+            tell_mode(&state);
+        }
+    }
+
+    /// An app stopped, and its lines go.
+    pub(crate) fn leave_dashboard(&self, state: &mut Live, package: &PackageName) {
+        if state.dashboard.content.remove(package).is_some() {
+            self.redraw_dashboard(state);
+        }
+    }
+
+    /// Gives the device the dashboard as it is now, if there is one, or was.
+    pub(crate) fn redraw_dashboard(&self, state: &mut Live) {
+        if state.device.is_none() || (state.dashboard.is_empty() && !state.dashboard.shown) {
+            return;
+        }
+        let battery = state.state.battery_level.as_ref().map(|level| format!("{level} %"));
+        let display = DeviceDisplay {
+            package_name: PackageName::platform(),
+            view: View::Dashboard,
+            layout: state.dashboard.layout(battery),
+            duration_ms: None,
+            timestamp: Some(self.timestamp()),
+        };
+        state.dashboard.shown = !state.dashboard.is_empty();
+        state.tell_device(StateKey::Dashboard, &ToDevice::DisplayEvent(display));
+    }
+}
+
+/// Tells the apps which mode is seen; none where the wearer does not look up.
+fn tell_mode(state: &Live) {
+    let Dashboard { mode, head_up, .. } = &state.dashboard;
+    let mode = if *head_up { mode.as_str() } else { "none" };
+    let told = ToApp::DashboardModeChanged(fields_of(json!({ "mode": mode }))).to_text();
+    for outbox in state.apps.values().filter_map(Run::outbox) {
+        outbox.latest(StateKey::DashboardMode, told.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(text: &str) -> PackageName {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn each_app_has_its_lines_and_the_mode_says_which() {
+        let mut dashboard = Dashboard::default();
+        assert_eq!(dashboard.layout(None), Layout::ClearView);
+        dashboard.write(&name("todo"), "3 open", &[DashboardMode::Main]);
+        dashboard.write(&name("todo"), "milk, eggs, bread", &[DashboardMode::Expanded]);
+        dashboard.write(&name("news"), "rain", &[DashboardMode::Main]);
+        dashboard.corners[0] = Some("12:00".to_owned());
+        let card = |left: &str, right: &str| Layout::DashboardCard {
+            left_text: left.to_owned(),
+            right_text: right.to_owned(),
+        };
+        assert_eq!(dashboard.layout(Some("81 %".to_owned())), card("12:00\n81 %", "rain\n3 open"));
+        dashboard.mode = DashboardMode::Expanded;
+        assert_eq!(dashboard.layout(None), Layout::TextWall { text: "rain\nmilk, eggs, bread".to_owned() });
+        dashboard.write(&name("news"), "", &[DashboardMode::Main]);
+        assert_eq!(dashboard.layout(None), Layout::TextWall { text: "milk, eggs, bread".to_owned() });
+    }
+
+    #[test]
+    fn a_text_has_a_longest() {
+        let mut dashboard = Dashboard::default();
+        dashboard.write(&name("todo"), &"é".repeat(MAX_CONTENT_CHARS + 1), &[DashboardMode::Main]);
+        let Layout::DashboardCard { right_text, .. } = dashboard.layout(None) else { panic!() };
+        assert_eq!(right_text.chars().count(), MAX_CONTENT_CHARS);
+    }
+}

@@ -1,0 +1,30 @@
+//! Settings of users that belong to no app.
+
+use async_trait::async_trait;
+use toolyard_core::ports::{Preferences, StoreError};
+use toolyard_protocol::{PlatformSettings, UserId};
+
+use super::{SqliteStore, failed};
+
+#[async_trait]
+impl Preferences for SqliteStore {
+    async fn platform_settings(&self, user: &UserId) -> Result<PlatformSettings, StoreError> {
+        let sql = "SELECT settings FROM user_preferences WHERE user = ?";
+        let query = sqlx::query_scalar::<_, String>(sql).bind(user.as_str());
+        let stored = query.fetch_optional(&self.read).await.map_err(failed)?;
+        // What a later version wrote, and this one cannot read, is the default: a setting is no reason to fail.
+        Ok(stored.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+    }
+
+    async fn set_platform_settings(
+        &self,
+        user: &UserId,
+        settings: &PlatformSettings,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO user_preferences (user, settings) VALUES (?, ?)
+                   ON CONFLICT (user) DO UPDATE SET settings = excluded.settings";
+        let text = toolyard_protocol::raw::to_raw(settings);
+        let query = sqlx::query(sql).bind(user.as_str()).bind(text.get().to_owned());
+        query.execute(&self.write).await.map(drop).map_err(failed)
+    }
+}
