@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FIRST, logged, MAX_ALOUD, MAX_LOG, parted, received, spokenEnded } from '../src/pages/glasses/state';
+import { FIRST, logged, looked, MAX_ALOUD, MAX_LOG, parted, received, seen, spokenEnded } from '../src/pages/glasses/state';
 import { speechAt } from '../src/pages/glasses/tts-address';
 import { battery, gesturesOf, headPosition, MAX_TEXT, played, readMessage, wear, words, wordsOf } from '../src/pages/glasses/wire';
 
@@ -35,6 +35,14 @@ test('other messages, and what is none', () => {
   const play = { type: 'play', app: 'a', requestId: 'r', url: 'https://x/tts', text: 'milk', volume: 1, stopOthers: true };
   assert.deepEqual(read({ type: 'audio_play_request', packageName: 'a', requestId: 'r', audioUrl: 'https://x/tts', volume: 3, text: 'milk' }), play);
   assert.equal(read({ type: 'photo_request', appId: 'a' })?.type, 'wish');
+  const replyOf = (message: object) => {
+    const wish = read(message);
+    return wish?.type === 'wish' ? wish.reply : null;
+  };
+  assert.deepEqual(replyOf({ type: 'photo_request', requestId: 'p' }), { type: 'photo_response', requestId: 'p', success: false, error: { code: 'CAMERA_INIT_FAILED', message: 'the simulator has no camera' } });
+  assert.deepEqual(replyOf({ type: 'rgb_led_control', requestId: 'l' }), { type: 'rgb_led_control_response', requestId: 'l', success: true });
+  assert.deepEqual(replyOf({ type: 'start_stream', streamId: 's' }), { type: 'rtmp_stream_status', streamId: 's', status: 'error', errorDetails: 'the simulator has no camera' });
+  assert.equal(replyOf({ type: 'show_wifi_setup' }), undefined);
   assert.deepEqual(read({ type: 'udp_ping_ack' }), { type: 'other', name: 'udp_ping_ack' });
   for (const none of ['', '{', '[]', 'null', '{"type":1}']) assert.equal(readMessage(none), null);
 });
@@ -72,6 +80,25 @@ test('the display shows what came last, and nothing after it is cleared or lost'
   assert.equal(cleared.picture, null);
   const lost = parted(worn, 'lost', 'why');
   assert.deepEqual([lost.picture, lost.microphone, lost.problem, lost.log.length], [null, false, 'why', worn.log.length]);
+});
+
+test('the dashboard is seen while the wearer looks up, and is no picture of an app', () => {
+  const draw = (view: string, text: string) => {
+    const message = read({ type: 'display_event', packageName: 'toolyard', view, layout: { layoutType: 'text_wall', text } });
+    assert.ok(message);
+    return message;
+  };
+  let worn = received(received(FIRST, draw('main', 'the map'), AT), draw('dashboard', '3 open'), AT);
+  assert.equal(wordsOf(seen(worn)?.layout ?? { kind: 'clear' }), 'the map');
+  worn = looked(worn, true);
+  assert.equal(wordsOf(seen(worn)?.layout ?? { kind: 'clear' }), '3 open');
+  worn = received(worn, draw('dashboard', '2 open'), AT);
+  assert.equal(wordsOf(seen(worn)?.layout ?? { kind: 'clear' }), '2 open');
+  assert.equal(wordsOf(seen(looked(worn, false))?.layout ?? { kind: 'clear' }), 'the map');
+  assert.equal(seen(received(looked(FIRST, true), draw('main', 'the map'), AT))?.app, 'toolyard', 'an empty dashboard hides nothing');
+  assert.deepEqual([parted(worn, 'lost', 'why').dashboard, parted(worn, 'lost', 'why').headUp], [null, false]);
+  const mode = read({ type: 'dashboard_mode_change', mode: 'expanded' });
+  assert.deepEqual(mode, { type: 'dashboard-mode', mode: 'expanded' });
 });
 
 test('log and transcript have a bound', () => {

@@ -4,8 +4,8 @@ import type { Capabilities } from '../../api/console';
 import { Button } from '../../ui/button';
 import { Check } from '../../ui/form';
 import { Card } from '../../ui/page';
-import { note, send } from './link';
-import { battery, gesturesOf, headPosition } from './wire';
+import { look, note, send } from './link';
+import { battery, gesturesOf } from './wire';
 
 export function Controls({ model, on }: { model: Capabilities; on: boolean }) {
   const gestures = gesturesOf(model);
@@ -25,10 +25,10 @@ export function Controls({ model, on }: { model: Capabilities; on: boolean }) {
         </div>
         {model.hasIMU && (
           <div role="group" aria-label="Head" className="row">
-            <Button disabled={!on} onClick={() => act('look up', headPosition('up'))}>
+            <Button disabled={!on} onClick={() => look('up')}>
               Look up
             </Button>
-            <Button disabled={!on} onClick={() => act('look down', headPosition('down'))}>
+            <Button disabled={!on} onClick={() => look('down')}>
               Look down
             </Button>
           </div>

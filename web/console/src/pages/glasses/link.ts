@@ -8,8 +8,8 @@ import { told } from '../../api/error';
 import { meQuery, queryClient } from '../../api/queries';
 import { onLapse, onSessionChange, session } from '../../api/session';
 import { play, silence } from './sound';
-import { FIRST, logged, nextId, parted, received, spokenEnded, type LogKind, type Worn } from './state';
-import { ping, played, readMessage, wear, type Incoming } from './wire';
+import { FIRST, logged, looked, nextId, parted, received, spokenEnded, type LogKind, type Worn } from './state';
+import { headPosition, ping, played, readMessage, wear, type Incoming } from './wire';
 
 const PING_MS = 5_000;
 /** Without a word for this long, the server is gone. */
@@ -101,6 +101,13 @@ export function send(...messages: object[]): boolean {
   return true;
 }
 
+/** The wearer looks up or down; the dashboard is seen meanwhile. */
+export function look(position: 'up' | 'down'): void {
+  if (!send(headPosition(position))) return;
+  set(looked(state, position === 'up'));
+  note('you', `look ${position}`);
+}
+
 /** The pong comes when the server has taken in which glasses these are: then what fits them is asked anew. */
 function introduce() {
   if (!send(wear(state.model), ping)) return;
@@ -178,7 +185,9 @@ function heard(message: Incoming) {
   if (message.type === 'pong') unanswered = Math.max(0, unanswered - 1);
   set(received(state, message, now()));
   if (message.type === 'ack') introduce();
-  if (message.type === 'quiet') silence();
+  // Its own sounds, and those of no other app.
+  if (message.type === 'quiet') silence(message.app);
+  if (message.type === 'wish' && message.reply !== undefined) send(message.reply);
   if (message.type === 'play') void aloud(message);
 }
 

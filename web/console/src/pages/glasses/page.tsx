@@ -17,7 +17,7 @@ import { EventLog } from './log';
 import { installedQuery } from './queries';
 import { SaidAloud } from './said';
 import { Speak } from './speak';
-import type { Status } from './state';
+import { seen, type Status } from './state';
 import { ToolsHere } from './tools';
 import './style.css';
 
@@ -48,6 +48,8 @@ export function GlassesPage() {
   const on = worn.status === 'on';
   const { text, kind } = STATUS[worn.status];
   const active = worn.status !== 'off';
+  const picture = seen(worn);
+  const dashboard = picture !== null && picture === worn.dashboard;
   return (
     <Page title="Glasses" lead="Smart glasses in your browser. They stay on while you use other pages of the console, and go off when you close it.">
       {devices.isPending && <Loading what="the models" />}
@@ -69,16 +71,12 @@ export function GlassesPage() {
               </div>
               {worn.problem !== null && <Notice kind="warn">{worn.problem}</Notice>}
               {model.hasDisplay ? (
-                <GlassesDisplay model={model} layout={worn.picture?.layout ?? null} idle={on ? 'Nothing is shown' : 'Off'} />
+                <GlassesDisplay model={model} layout={picture?.layout ?? null} idle={on ? 'Nothing is shown' : 'Off'} />
               ) : (
                 <NoDisplay speaks={model.hasSpeaker} last={worn.aloud[0]?.text ?? null} />
               )}
               <p className="drawn-by" role="status">
-                {worn.picture !== null && model.hasDisplay && (
-                  <>
-                    Drawn by <strong>{nameOf(worn.picture.app)}</strong>
-                  </>
-                )}
+                {picture !== null && model.hasDisplay && (dashboard ? <>The dashboard, while you look up</> : <>Drawn by <strong>{nameOf(picture.app)}</strong></>)}
               </p>
               <Abilities model={model} />
             </Card>

@@ -4,6 +4,8 @@ import { refusedBy } from '../../api/error';
 import { speechAt, type Speech } from './tts-address';
 
 export interface Sound {
+  /** Whose sound it is, by package. */
+  app: string;
   url: string;
   text: string | null;
   volume: number;
@@ -22,11 +24,12 @@ export interface Played {
 const BEGIN_MS = 2_000;
 const LONGEST_MS = 60_000;
 
-const stops = new Set<() => void>();
+/** How to end each sound, and whose it is. */
+const stops = new Map<() => void, string>();
 
-/** Ends all that is being said. */
-export function silence(): void {
-  for (const stop of [...stops]) stop();
+/** Ends what an app has said, or all that is being said. */
+export function silence(app?: string): void {
+  for (const [stop, whose] of [...stops]) if (app === undefined || whose === app) stop();
 }
 
 export async function play(sound: Sound): Promise<Played> {
@@ -39,7 +42,7 @@ export async function play(sound: Sound): Promise<Played> {
     return sound.text !== null ? { heard: false, durationMs: took() } : { heard: false, durationMs: 0, error: 'the sound is not of this server' };
   }
   try {
-    await playFile(speech, sound.volume);
+    await playFile(speech, sound);
     return { heard: true, durationMs: took() };
   } catch {
     return sound.text !== null ? { heard: false, durationMs: took() } : { heard: false, durationMs: took(), error: 'the sound cannot be played' };
@@ -47,7 +50,7 @@ export async function play(sound: Sound): Promise<Played> {
 }
 
 /** False where the browser has no voice. */
-function speak({ volume, language }: Sound, text: string): Promise<boolean> {
+function speak({ app, volume, language }: Sound, text: string): Promise<boolean> {
   const voice: SpeechSynthesis | undefined = window.speechSynthesis;
   if (voice === undefined || typeof SpeechSynthesisUtterance === 'undefined') return Promise.resolve(false);
   return new Promise((resolve) => {
@@ -65,7 +68,7 @@ function speak({ volume, language }: Sound, text: string): Promise<boolean> {
       voice?.cancel();
       resolve(spoken);
     }
-    stops.add(stop);
+    stops.set(stop, app);
     utterance.onstart = () => clearTimeout(begin);
     utterance.onend = () => end(true);
     utterance.onerror = () => end(false);
@@ -81,7 +84,7 @@ async function fetched({ path, signed }: Speech): Promise<Response> {
   return response;
 }
 
-async function playFile(speech: Speech, volume: number): Promise<void> {
+async function playFile(speech: Speech, { app, volume }: Sound): Promise<void> {
   const response = await fetched(speech);
   const url = URL.createObjectURL(await response.blob());
   try {
@@ -99,7 +102,7 @@ async function playFile(speech: Speech, volume: number): Promise<void> {
         if (error === undefined) resolve();
         else reject(error instanceof Error ? error : new Error('not played'));
       }
-      stops.add(stop);
+      stops.set(stop, app);
       audio.onended = () => end();
       audio.onerror = () => end(new Error('not played'));
       audio.play().catch(end);

@@ -34,6 +34,9 @@ export interface Worn {
   model: string;
   problem: string | null;
   picture: Picture | null;
+  /** Seen while the wearer looks up. */
+  dashboard: Picture | null;
+  headUp: boolean;
   /** Whether an app listens. */
   microphone: boolean;
   muted: boolean;
@@ -53,6 +56,8 @@ export const FIRST: Worn = {
   model: '',
   problem: null,
   picture: null,
+  dashboard: null,
+  headUp: false,
   microphone: false,
   muted: false,
   aloud: [],
@@ -79,8 +84,11 @@ export function received(state: Worn, message: Incoming, at: string): Worn {
     case 'display': {
       const picture = message.layout.kind === 'clear' ? null : { app: message.app, layout: message.layout };
       const said = wordsOf(message.layout).replace(/\s+/g, ' ').trim();
+      if (message.view === 'dashboard') return logged({ ...state, dashboard: picture }, 'picture', picture === null ? 'The dashboard is empty' : `The dashboard says: ${said}`, null, at);
       return logged({ ...state, picture }, 'picture', picture === null ? 'The display is clear' : `draws: ${said}`, picture === null ? null : message.app, at);
     }
+    case 'dashboard-mode':
+      return logged(state, 'device', `The dashboard is in the mode “${message.mode}”`, null, at);
     case 'started':
       return logged({ ...state, changes: state.changes + 1 }, 'app', 'started', message.app, at);
     case 'stopped':
@@ -111,7 +119,15 @@ export function spokenEnded(state: Worn, id: number, outcome: Spoken['outcome'])
   return { ...state, aloud: state.aloud.map((one) => (one.id === id ? { ...one, outcome } : one)) };
 }
 
+/** The wearer looks up, to the dashboard, or down again. */
+export function looked(state: Worn, headUp: boolean): Worn {
+  return { ...state, headUp };
+}
+
+/** What is seen now. */
+export const seen = (state: Worn): Picture | null => (state.headUp && state.dashboard !== null ? state.dashboard : state.picture);
+
 /** The socket is gone: what depends on it is gone too. The log stays. */
 export function parted(state: Worn, status: 'off' | 'lost', problem: string | null): Worn {
-  return { ...state, status, problem, picture: null, microphone: false, changes: state.changes + 1, pongs: 0 };
+  return { ...state, status, problem, picture: null, dashboard: null, headUp: false, microphone: false, changes: state.changes + 1, pongs: 0 };
 }

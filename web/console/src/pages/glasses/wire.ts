@@ -11,17 +11,21 @@ export type Layout =
   | { kind: 'clear' }
   | { kind: 'unknown'; name: string };
 
+/** The display has two faces: what apps draw, and the dashboard, which is seen while the wearer looks up. */
+export type View = 'main' | 'dashboard';
+
 export type Incoming =
   | { type: 'ack'; user: string | null }
   | { type: 'refused'; message: string }
   | { type: 'pong' }
-  | { type: 'display'; app: string; layout: Layout; durationMs: number | null }
+  | { type: 'display'; app: string; view?: View; layout: Layout; durationMs: number | null }
+  | { type: 'dashboard-mode'; mode: string }
   | { type: 'started' | 'stopped'; app: string }
   | { type: 'apps-changed' }
   | { type: 'microphone'; on: boolean }
   | { type: 'play'; app: string; requestId: string; url: string; text: string | null; volume: number; stopOthers: boolean }
   | { type: 'quiet'; app: string }
-  | { type: 'wish'; app: string | null; what: string }
+  | { type: 'wish'; app: string | null; what: string; reply?: object }
   | { type: 'other'; name: string };
 
 /** Most characters of a text, and most pictures of an animation, that are kept. */
@@ -45,6 +49,23 @@ const WISHES: Record<string, string> = {
   show_wifi_setup: 'asks for Wi-Fi',
 };
 
+const NO_CAMERA = 'the simulator has no camera';
+
+/** What the device answers, so that no app waits in vain. */
+function replyTo(message: Fields): object | undefined {
+  const requestId = text(message.requestId, 500);
+  switch (message.type) {
+    case 'photo_request':
+      return { type: 'photo_response', requestId, success: false, error: { code: 'CAMERA_INIT_FAILED', message: NO_CAMERA } };
+    case 'start_stream':
+      return { type: 'rtmp_stream_status', streamId: text(message.streamId, 500), status: 'error', errorDetails: NO_CAMERA };
+    case 'rgb_led_control':
+      return { type: 'rgb_led_control_response', requestId, success: true };
+    default:
+      return undefined;
+  }
+}
+
 /** Null where it is no message at all. */
 export function readMessage(data: string): Incoming | null {
   let message: unknown;
@@ -64,7 +85,9 @@ export function readMessage(data: string): Incoming | null {
     case 'pong':
       return { type: 'pong' };
     case 'display_event':
-      return { type: 'display', app, layout: readLayout(message.layout), durationMs: typeof message.durationMs === 'number' ? message.durationMs : null };
+      return { type: 'display', app, view: message.view === 'dashboard' ? 'dashboard' : 'main', layout: readLayout(message.layout), durationMs: typeof message.durationMs === 'number' ? message.durationMs : null };
+    case 'dashboard_mode_change':
+      return { type: 'dashboard-mode', mode: text(message.mode, 60) };
     case 'app_started':
       return { type: 'started', app };
     case 'app_stopped':
@@ -88,7 +111,9 @@ export function readMessage(data: string): Incoming | null {
     default: {
       const wish = WISHES[message.type];
       const whose = app || text(message.appId, 200) || text(message.appPackageName, 200);
-      return wish === undefined ? { type: 'other', name: text(message.type, 60) } : { type: 'wish', app: whose || null, what: wish };
+      if (wish === undefined) return { type: 'other', name: text(message.type, 60) };
+      const reply = replyTo(message);
+      return { type: 'wish', app: whose || null, what: wish, ...(reply !== undefined && { reply }) };
     }
   }
 }
