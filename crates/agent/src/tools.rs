@@ -27,7 +27,7 @@ pub trait Toolset: Send + Sync {
     -> Outcome;
 
     /// Whether a call that the caller's own client runs can be handed to it as it is.
-    fn check(&self, _tool: &Offered, _call: &Call) -> Result<(), ToolError> {
+    async fn check(&self, _tool: &Offered, _call: &Call) -> Result<(), ToolError> {
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 //! A tool definition or a result passes through byte-faithful where nobody needs to look inside; [`RawFields`] lets us
 //! read or replace one member and leave the others, their order included, alone.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -47,6 +47,11 @@ impl RawFields {
     /// The names of the members.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The members by name; of one that is there twice, the last. For whoever looks at many of them.
+    pub fn by_name(&self) -> BTreeMap<&str, &RawValue> {
+        self.0.iter().map(|(name, value)| (name.as_str(), &**value)).collect()
     }
 
     /// The object as raw JSON.

@@ -12,6 +12,7 @@ use crate::{
     name::{LocalName, ToolName},
     problem::Problem,
     raw::{RawFields, to_raw},
+    visible::{VisibleJson, visible_json},
 };
 
 /// Most tools in one app.
@@ -127,14 +128,14 @@ pub struct ToolDefinition {
     pub title: Option<String>,
     /// For the model.
     pub description: String,
-    /// JSON Schema of the arguments; its root is `type: object`.
-    pub input_schema: Value,
-    /// JSON Schema of the structured result.
-    pub output_schema: Option<Value>,
+    /// Whether it promises a structured result.
+    pub has_output_schema: bool,
     /// Hints on side effects.
     pub annotations: Annotations,
     /// Our extensions.
     pub extensions: ToolExtensions,
+    /// How many invisible characters were taken out of its texts.
+    pub invisible_chars: usize,
     fields: RawFields,
 }
 
@@ -145,11 +146,17 @@ impl ToolDefinition {
         if raw.get().len() > MAX_DEFINITION_BYTES {
             return Err(vec![Problem::new(path, format!("larger than {MAX_DEFINITION_BYTES} bytes"))]);
         }
+        let VisibleJson { cleaned, removed, bad_name } = visible_json(raw);
+        let raw = cleaned.as_deref().unwrap_or(raw);
         let fields: RawFields = match serde_json::from_str(raw.get()) {
             Ok(fields) => fields,
             Err(_) => return Err(vec![Problem::new(path, "expected an object that defines a tool")]),
         };
         let mut problems = Vec::new();
+        if let Some(name) = bad_name {
+            let name = crate::name::shown(&name);
+            problems.push(Problem::new(path, format!("the name `{name}` in it has invisible characters")));
+        }
         let name = read_name(&fields, &at("name"), "tool", &mut problems);
         let description = read_text(&fields, "description", path, &mut problems).unwrap_or_default();
         if description.len() > MAX_DESCRIPTION_BYTES {
@@ -163,14 +170,14 @@ impl ToolDefinition {
         let extensions = read_extensions(&fields, &at("mentraExtensions"), &mut problems);
         let annotations = fields.read("annotations").and_then(Result::ok).unwrap_or_default();
         match (name, input_schema) {
-            (Some(name), Some(input_schema)) if problems.is_empty() => Ok(Self {
+            (Some(name), Some(_)) if problems.is_empty() => Ok(Self {
                 name,
                 title,
                 description,
-                input_schema,
-                output_schema,
+                has_output_schema: output_schema.is_some(),
                 annotations,
                 extensions,
+                invisible_chars: removed,
                 fields,
             }),
             _ => Err(problems),
@@ -196,6 +203,17 @@ impl ToolDefinition {
         }
         problems.truncate(MAX_PROBLEMS);
         if problems.is_empty() { Ok(read) } else { Err(problems) }
+    }
+
+    /// JSON Schema of the arguments; its root is `type: object`. Read anew each time: as a value a schema takes many times
+    /// the memory of its text.
+    pub fn input_schema(&self) -> Value {
+        self.fields.read("inputSchema").and_then(Result::ok).unwrap_or_default()
+    }
+
+    /// JSON Schema of the structured result.
+    pub fn output_schema(&self) -> Option<Value> {
+        self.fields.read("outputSchema").and_then(Result::ok).filter(|_| self.has_output_schema)
     }
 
     /// The definition as it came.
@@ -404,6 +422,21 @@ mod tests {
         assert_eq!(tool.to_raw().get(), text);
         let name = "com.ex:a".parse().unwrap();
         assert_eq!(tool.listed_as(&name).get(), text.replacen(r#""a""#, r#""com.ex:a""#, 1));
+    }
+
+    #[test]
+    fn what_nobody_sees_does_not_reach_a_model() {
+        let text = r#"{"name":"a","title":"T\u202e","description":"Adds\udb40\udc41 one","inputSchema":{"type":"object","properties":{"k":{"enum":["x\u200b"],"description":"\u2066d"}}}}"#;
+        let tool = ToolDefinition::read(&serde_json::from_str::<Box<RawValue>>(text).unwrap(), "t").unwrap();
+        assert_eq!((tool.invisible_chars, tool.description.as_str()), (4, "Adds one"));
+        assert_eq!(
+            tool.to_raw().get(),
+            r#"{"name":"a","title":"T","description":"Adds one","inputSchema":{"type":"object","properties":{"k":{"enum":["x"],"description":"d"}}}}"#
+        );
+        assert_eq!(tool.input_schema()["properties"]["k"]["enum"][0], "x");
+        let tool =
+            json!({ "name": "a", "inputSchema": { "type": "object", "properties": { "a\u{200b}": {} } } });
+        assert!(read(&tool).unwrap_err()[0].message.contains("`a` in it has invisible"));
     }
 
     #[test]

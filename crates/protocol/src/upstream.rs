@@ -240,6 +240,9 @@ pub struct UpstreamStatus {
     /// What was set aside, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set_aside: Vec<SetAside>,
+    /// What is used, but not as it came, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<SetAside>,
 }
 
 /// Something of an upstream that cannot be used; the rest can.

@@ -97,6 +97,6 @@ struct Finder(Option<Arc<WordVectors>>);
 impl ToolSearch for Finder {
     async fn search(&self, view: &CatalogView, words: &str, most: usize) -> Vec<Arc<Tool>> {
         // One index for all of them, whichever of them this caller chose.
-        ViewTools::of(&view.before_choice(), self.0.as_ref()).search(view, words, most).await
+        ViewTools::of(&view.before_choice(), self.0.as_ref()).await.search(view, words, most).await
     }
 }

@@ -227,7 +227,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         upstreams: store.clone(),
         offers: store.clone(),
     };
-    let catalog = Catalog::new(catalog_ports, config.mcp.page_size, &*signals);
+    let catalog = Catalog::new(catalog_ports, config.view_limits(), &*signals);
     let waker: Arc<dyn Waker> = Arc::new(sessions.clone());
     let source = AppSource::new(AppSourceParts {
         http: http.clone(),

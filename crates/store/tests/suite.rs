@@ -24,6 +24,7 @@ suite!(
     calls_are_counted_over_time,
     calls_are_recorded_and_found,
     definitions_are_versions_and_a_pointer,
+    hashed_aliases_belong_to_who_had_them_first,
     installs_and_grants,
     keys_bind_one_call,
     keys_expire,

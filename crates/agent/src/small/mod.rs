@@ -138,12 +138,13 @@ impl SmallModel {
         tool: &ToolSpec,
         usage: &mut Usage,
     ) -> Result<Option<Box<RawValue>>, ModelError> {
-        let schema = Schema::compile(&tool.schema, &tool.name).ok();
+        // A schema that cannot be compiled is the turn's business; it says so in better words.
+        let schema = Schema::prepare(&tool.schema, "parameters").await.ok().and_then(Result::ok);
         let begun = prompt.call(&tool.name);
         for grammar in [grammar::copied(&tool.schema, prompt.user()), grammar::arguments(&tool.schema)] {
             let written = self.scorer.complete(&begun, Some(grammar.text()), MAX_ARGUMENT_TOKENS).await?;
             *usage += written.usage;
-            if let Some(arguments) = checked(&written, schema.as_ref()) {
+            if let Some(arguments) = checked(&written, schema.as_ref()).await {
                 return Ok(Some(arguments));
             }
         }
@@ -197,14 +198,15 @@ fn words(text: String, stop: Stop, usage: Usage) -> ModelStream {
 }
 
 /// What was written, if it is whole, an object, and fits.
-fn checked(written: &Completion, schema: Option<&Schema>) -> Option<Box<RawValue>> {
+async fn checked(written: &Completion, schema: Option<&Arc<Schema>>) -> Option<Box<RawValue>> {
     if !written.whole {
         return None;
     }
     let value: Value = serde_json::from_str(&written.text).ok().filter(Value::is_object)?;
-    // A schema that cannot be compiled is the turn's business; it says so in better words.
-    let fits = schema.is_none_or(|schema| schema.errors(&value).is_empty());
-    fits.then(|| serde_json::from_str(&written.text).ok()).flatten()
+    if let Some(schema) = schema {
+        schema.check(value).await.ok()?;
+    }
+    serde_json::from_str(&written.text).ok()
 }
 
 /// The tools to choose from.

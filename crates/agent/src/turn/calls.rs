@@ -70,7 +70,7 @@ impl Turn {
                     if !course.used.contains(&call.name) && tool.is_some() {
                         course.used.push(call.name.clone());
                     }
-                    let refused = self.not_run(course, &call, tool.as_deref(), place);
+                    let refused = self.not_run(course, &call, tool.as_deref(), place).await;
                     if is_clients(tool.as_ref()) {
                         let tool = tool.clone().filter(|_| refused.is_none());
                         self.tell(TurnEvent::Called { call: call.clone(), tool }).await;
@@ -92,7 +92,7 @@ impl Turn {
     }
 
     /// Why a call is not run at all.
-    fn not_run(
+    async fn not_run(
         &self,
         course: &mut Course,
         call: &Call,
@@ -112,9 +112,10 @@ impl Turn {
         if let Some(text) = course.patience.refuses(call) {
             return Some(ToolError::new(ErrorCode::Denied, text));
         }
-        let unfit = tool
-            .filter(|tool| tool.place == Place::Client)
-            .and_then(|tool| self.tools.check(tool, call).err());
+        let unfit = match tool.filter(|tool| tool.place == Place::Client) {
+            Some(tool) => self.tools.check(tool, call).await.err(),
+            None => None,
+        };
         if unfit.is_some() {
             course.patience.was_wrong();
         }

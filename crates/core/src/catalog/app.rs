@@ -1,12 +1,15 @@
 //! A package with everything it brings, loaded once per revision: an app with its tools, an upstream with what it
 //! offered last, or a plugin of one user's.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use jiff::Timestamp;
 use serde_json::value::RawValue;
 use toolyard_protocol::{
-    PackageName, Problem, UserId,
+    Alias, PackageName, Problem, ToolName, UserId,
     items::Items,
     mcp::{mirrored, uri},
     raw::RawFields,
@@ -21,7 +24,10 @@ use super::{
 };
 use crate::{
     ports::{AppRecord, Origin, StoredOffer, StoredSet, UserPlugin},
-    schema::Schema,
+    schema::{
+        Schema,
+        pool::{SET_TIMEOUT, WorkPool},
+    },
 };
 
 /// Which entry: most are the same for all users; an upstream that knows who asks has one for each, and
@@ -47,6 +53,8 @@ pub struct AppEntry {
     pub templates: Vec<Arc<Item>>,
     /// What cannot be used, and why.
     pub set_aside: Vec<SetAside>,
+    /// What can be used, but not as it came, and why.
+    pub warnings: Vec<SetAside>,
     /// When an upstream's lists were read.
     pub listed_at: Option<Timestamp>,
     /// Whether it completes arguments.
@@ -66,6 +74,7 @@ impl AppEntry {
             resources: Vec::new(),
             templates: Vec::new(),
             set_aside: Vec::new(),
+            warnings: Vec::new(),
             listed_at: None,
             completes: false,
             subscribes: false,
@@ -80,7 +89,7 @@ impl AppEntry {
         // Stored sets were checked; one that an older version let through loses that tool, not the whole app.
         for (index, raw) in set.tools.iter().enumerate() {
             match ToolDefinition::read(raw, &format!("tools[{index}]")) {
-                Ok(definition) => entry.tools.push(Arc::new(Tool::new(&entry.head, definition))),
+                Ok(definition) => entry.take(Tool::new(&entry.head, definition)),
                 Err(problems) => entry.lose(format!("tools[{index}]"), in_words(&problems)),
             }
         }
@@ -118,7 +127,7 @@ impl AppEntry {
                 Ok(tool) if !names.insert(tool.name.clone()) => {
                     entry.lose(tool.name.local().to_owned(), "a tool of that name came before".to_owned());
                 }
-                Ok(tool) => entry.tools.push(Arc::new(tool)),
+                Ok(tool) => entry.take(tool),
                 Err(why) => entry.lose(shown_name(raw, index, ListKind::Tools), why),
             }
         }
@@ -146,7 +155,7 @@ impl AppEntry {
         let mut entry = Self::empty(Arc::new(head), Some(user));
         for (index, raw) in plugin.tools.iter().enumerate() {
             match ToolDefinition::read(raw, "tool") {
-                Ok(definition) => entry.tools.push(Arc::new(Tool::new(&entry.head, definition))),
+                Ok(definition) => entry.take(Tool::new(&entry.head, definition)),
                 Err(problems) => {
                     entry.lose(shown_name(raw, index, ListKind::Tools), in_words(&problems));
                 }
@@ -177,6 +186,16 @@ impl AppEntry {
         }
     }
 
+    fn take(&mut self, tool: Tool) {
+        let removed = tool.definition.invisible_chars;
+        if removed > 0 {
+            let reason = format!("{removed} invisible characters were taken out of its texts");
+            tracing::warn!(tool = %tool.name, removed, "invisible characters removed");
+            self.warnings.push(SetAside { name: tool.name.local().to_owned(), reason });
+        }
+        self.tools.push(Arc::new(tool));
+    }
+
     fn lose(&mut self, name: String, reason: String) {
         tracing::warn!(app = %self.head.package(), name, reason, "set aside");
         self.set_aside.push(SetAside { name, reason });
@@ -189,7 +208,7 @@ fn read_tool(app: &Arc<AppHead>, details: &UpstreamDetails, raw: &RawValue) -> R
     if let Some(why) = filter::refused(details, &remote) {
         return Err(why.to_owned());
     }
-    mirrored::of(&definition.input_schema)?;
+    mirrored::of(&definition.input_schema())?;
     let definition = match details.rename.get(&remote) {
         Some(name) => definition.renamed(name.parse().map_err(|error| format!("renamed: {error}"))?),
         None => definition,
@@ -226,6 +245,33 @@ pub(super) fn ui_uri(app: &AppHead, found: &str) -> Option<String> {
     app.has_resources.then(|| uri::mapped(app.package(), found)).flatten()
 }
 
+/// Which tools of a set cannot have their alias, because another one had it first.
+pub fn alias_clashes(
+    package: &PackageName,
+    definitions: &[ToolDefinition],
+    owners: &HashMap<Alias, ToolName>,
+) -> Vec<Problem> {
+    let names = definitions.iter().map(|tool| ToolName::new(package, &tool.name)).enumerate();
+    let clashes = names.filter_map(|(index, name)| {
+        let alias = name.alias();
+        let owner = owners.get(&alias).filter(|owner| **owner != name)?;
+        let message =
+            format!("its alias {alias} belongs to {owner}, which had it first; choose another name");
+        Some(Problem::new(format!("tools[{index}].name"), message))
+    });
+    clashes.collect()
+}
+
+/// [`check_set`] on the pool: a set is as large as its sender likes.
+pub async fn check_set_on_pool(
+    tools: &[Box<RawValue>],
+    items: &Items,
+) -> Result<Vec<ToolDefinition>, Vec<Problem>> {
+    let (tools, items) = (tools.to_vec(), items.clone());
+    let checked = WorkPool::shared().run_within(SET_TIMEOUT, move || check_set(&tools, &items)).await;
+    checked.unwrap_or_else(|error| Err(vec![Problem::new("tools", format!("cannot be checked: {error}"))]))
+}
+
 /// Reads a set and compiles its schemas: every problem at once, or the definitions.
 pub fn check_set(tools: &[Box<RawValue>], items: &Items) -> Result<Vec<ToolDefinition>, Vec<Problem>> {
     let (definitions, mut problems) = match ToolDefinition::read_set(tools) {
@@ -234,13 +280,79 @@ pub fn check_set(tools: &[Box<RawValue>], items: &Items) -> Result<Vec<ToolDefin
     };
     for (index, tool) in definitions.iter().enumerate() {
         let at = |member: &str| format!("tools[{index}].{member}");
-        problems.extend(Schema::compile(&tool.input_schema, &at("inputSchema")).err());
-        let output = tool.output_schema.as_ref();
-        problems.extend(output.and_then(|schema| Schema::compile(schema, &at("outputSchema")).err()));
-        problems
-            .extend(mirrored::of(&tool.input_schema).err().map(|why| Problem::new(at("inputSchema"), why)));
+        let input = tool.input_schema();
+        problems.extend(Schema::compile(&input, &at("inputSchema")).err());
+        let output = tool.output_schema();
+        problems.extend(output.and_then(|schema| Schema::compile(&schema, &at("outputSchema")).err()));
+        problems.extend(mirrored::of(&input).err().map(|why| Problem::new(at("inputSchema"), why)));
     }
     problems.extend(items.problems());
     problems.truncate(toolyard_protocol::tool::MAX_PROBLEMS);
     if problems.is_empty() { Ok(definitions) } else { Err(problems) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use toolyard_protocol::raw::to_raw;
+
+    use super::*;
+
+    #[test]
+    fn a_tool_whose_alias_another_one_had_first_is_named() {
+        let package: PackageName = "com.a-b".parse().unwrap();
+        let tools =
+            ["pay", "ask"].map(|name| to_raw(&json!({ "name": name, "inputSchema": { "type": "object" } })));
+        let definitions = check_set(&tools, &Items::default()).unwrap();
+        let [pay, ask] = ["com.a-b:pay", "com.a-b:ask"].map(|name| name.parse::<ToolName>().unwrap());
+        let victim: ToolName = "com.victim-b:pay".parse().unwrap();
+        let owners = HashMap::from([(pay.alias(), victim), (ask.alias(), ask.clone())]);
+        let problems = alias_clashes(&package, &definitions, &owners);
+        assert_eq!(problems.len(), 1);
+        assert_eq!(problems[0].path, "tools[0].name");
+        assert!(problems[0].message.contains("belongs to com.victim-b:pay"), "{problems:?}");
+    }
+
+    /// What definitions take in memory: `cargo test -p toolyard-core --lib memory -- --ignored --nocapture`.
+    #[test]
+    #[ignore = "prints what it measured"]
+    fn memory_of_definitions() {
+        let resident = || {
+            let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+            text.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+        };
+        let property = |at: usize| {
+            (
+                format!("field_{at}"),
+                json!({ "type": "string", "description": "What it is, in some words.", "maxLength": 200 }),
+            )
+        };
+        let properties: serde_json::Map<_, _> = (0..20).map(property).collect();
+        let schema = json!({ "type": "object", "properties": properties, "required": ["field_1"] });
+        let tool = |at: usize| {
+            to_raw(
+                &json!({ "name": format!("tool_{at}"), "description": "Does something useful.", "inputSchema": schema,
+                "outputSchema": schema }),
+            )
+        };
+        let tools: Vec<_> = (0..5_000).map(tool).collect();
+        let bytes: usize = tools.iter().map(|tool| tool.get().len()).sum();
+        let set = StoredSet { items: Items::default(), hash: String::new(), by: String::new(), tools };
+        let record = AppRecord {
+            owner: String::new(),
+            package: "com.a".parse().unwrap(),
+            details: Default::default(),
+            origin: Origin::Builtin,
+            assistant: false,
+            tools_version: 1,
+            tool_count: 0,
+            created_at: Timestamp::UNIX_EPOCH,
+            updated_at: Timestamp::UNIX_EPOCH,
+        };
+        let before = resident();
+        let entry = AppEntry::app(record, 1, Arc::default(), Some(&set));
+        let held = resident() - before;
+        assert_eq!(entry.tools.len(), 5_000);
+        println!("{bytes} bytes of definitions take {held} bytes: {:.1} times", held as f64 / bytes as f64);
+    }
 }

@@ -8,6 +8,7 @@ use toolyard_protocol::{
     Alias, LocalName, ToolName,
     mcp::{meta, uri},
     raw::{RawFields, to_raw},
+    visible::{invisible_chars, visible_json},
 };
 
 use super::tool::AppHead;
@@ -106,10 +107,24 @@ fn read(raw: &RawValue, member: &str) -> Result<(RawFields, String), String> {
     if raw.get().len() > MAX_ITEM_BYTES {
         return Err(format!("larger than {MAX_ITEM_BYTES} bytes"));
     }
+    let named = |fields: &RawFields| fields.read::<String>(member).and_then(Result::ok);
     let fields: RawFields = serde_json::from_str(raw.get()).map_err(|_| "expected an object".to_owned())?;
-    let name = match fields.read::<String>(member) {
-        Some(Ok(name)) if !name.is_empty() => name,
-        _ => return Err(format!("`{member}`: expected a text")),
+    let name = named(&fields).filter(|name| !name.is_empty());
+    let name = name.ok_or_else(|| format!("`{member}`: expected a text"))?;
+    if invisible_chars(&name) > 0 {
+        // It could look like another one, and its source knows it by every character.
+        return Err(format!("`{member}` has invisible characters"));
+    }
+    let found = visible_json(raw);
+    if let Some(name) = found.bad_name {
+        return Err(format!("the name `{name}` in it has invisible characters"));
+    }
+    let fields = match found.cleaned {
+        Some(cleaned) => {
+            tracing::warn!(name, removed = found.removed, "invisible characters removed");
+            serde_json::from_str(cleaned.get()).map_err(|_| "expected an object".to_owned())?
+        }
+        None => fields,
     };
     Ok((fields, name))
 }

@@ -19,7 +19,7 @@ mod tool;
 mod view;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
         Arc, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -45,17 +45,22 @@ use self::{
     view::{UserView, ViewBuilder},
 };
 pub use self::{
-    app::{AppEntry, check_set},
+    app::{AppEntry, alias_clashes, check_set, check_set_on_pool},
     item::{Item, ListKind},
     pages::{BadCursor, LIST_TTL_MS},
     tool::{AppHead, Gauge, Permit, Tool},
-    view::{CatalogView, Listing, Scope},
+    view::{CatalogView, Listing, Scope, ViewLimits},
 };
-use crate::ports::{
-    AppRecord, Apps, Change, Definitions, Install, Installs, Offers, Origin, Plugins, Presence, Settings,
-    Signals, SourceKind, StoreError, StoredSet, Upstreams, UserPlugin,
+use crate::{
+    ports::{
+        AppRecord, Apps, Change, Definitions, Install, Installs, Offers, Origin, Plugins, Presence, Settings,
+        Signals, SourceKind, StoreError, StoredSet, Upstreams, UserPlugin,
+    },
+    schema::pool::{SET_TIMEOUT, WorkPool},
 };
 
+/// Most bytes of definitions that are read where they are asked for: some milliseconds.
+const MAX_INLINE_LOAD_BYTES: usize = 256 * 1024;
 /// A view that nobody asked for in this time is dropped.
 const IDLE: Duration = Duration::from_secs(600);
 
@@ -110,7 +115,7 @@ impl Builtin {
 /// Everything that can be called, and who sees what of it.
 pub struct Catalog {
     ports: CatalogPorts,
-    page_size: usize,
+    limits: ViewLimits,
     apps: DashMap<EntryKey, Arc<AppEntry>>,
     slots: DashMap<PackageName, Arc<AppSlot>>,
     users: DashMap<UserId, Arc<UserSlot>>,
@@ -147,11 +152,11 @@ struct CachedView {
 }
 
 impl Catalog {
-    /// A catalog that hears of changes. Lists of the MCP door have pages of `page_size`.
-    pub fn new(ports: CatalogPorts, page_size: usize, signals: &dyn Signals) -> Arc<Self> {
+    /// A catalog that hears of changes.
+    pub fn new(ports: CatalogPorts, limits: ViewLimits, signals: &dyn Signals) -> Arc<Self> {
         let catalog = Arc::new(Self {
             ports,
-            page_size,
+            limits,
             apps: DashMap::new(),
             slots: DashMap::new(),
             users: DashMap::new(),
@@ -257,7 +262,8 @@ impl Catalog {
         match record.source() {
             SourceKind::App => {
                 let set = self.ports.definitions.version(&key.package, record.tools_version).await?;
-                Ok(AppEntry::app(record, revision, gauge, set.as_ref()))
+                let bytes = set.as_ref().map_or(0, |set| size_of_all(&set.tools) + set.items.bytes());
+                off_worker(bytes, move || AppEntry::app(record, revision, gauge, set.as_ref())).await
             }
             SourceKind::Builtin => {
                 let set = self.ports.builtin.as_ref().map(|builtin| &builtin.set);
@@ -269,7 +275,15 @@ impl Catalog {
                     // Not authorized yet: what it tells to strangers.
                     stored = self.ports.offers.last_offer(&key.package, None).await?;
                 }
-                Ok(AppEntry::upstream(record, revision, gauge, key.user.clone(), stored))
+                let bytes = stored.as_ref().map_or(0, |stored| {
+                    let offer = &stored.offer;
+                    [&offer.tools, &offer.prompts, &offer.resources, &offer.templates]
+                        .into_iter()
+                        .map(|list| size_of_all(list))
+                        .sum()
+                });
+                let user = key.user.clone();
+                off_worker(bytes, move || AppEntry::upstream(record, revision, gauge, user, stored)).await
             }
             // No store of packages has them: they come with the view of their user.
             SourceKind::Plugin => Ok(AppEntry::app(record, revision, gauge, None)),
@@ -360,16 +374,13 @@ impl Catalog {
 
     async fn build(&self, user: &UserId, slot: &UserSlot) -> Result<UserView, StoreError> {
         let capabilities = self.ports.presence.session(user).and_then(|session| session.capabilities);
-        let off = self.ports.settings.tools_off(user).await?;
-        let mut view = ViewBuilder::new(user.clone(), slot.gauge.clone(), self.page_size);
+        let off: HashSet<ToolName> = self.ports.settings.tools_off(user).await?.into_iter().collect();
+        let mut view = ViewBuilder::new(user.clone(), slot.gauge.clone(), self.limits);
         let installed =
             self.ports.installs.of(user).await?.into_iter().map(|Install { package, .. }| package);
         let mut packages: Vec<PackageName> = installed.collect();
-        for package in self.ports.upstreams.for_all().await? {
-            if !packages.contains(&package) {
-                packages.push(package);
-            }
-        }
+        let known: HashSet<PackageName> = packages.iter().cloned().collect();
+        packages.extend(self.ports.upstreams.for_all().await?.into_iter().filter(|p| !known.contains(p)));
         packages.extend(self.ports.builtin.as_ref().map(|builtin| builtin.record.package.clone()));
         for package in packages {
             let Some(app) = self.app_for(&package, user).await? else { continue };
@@ -406,7 +417,7 @@ impl Catalog {
         &self,
         plugins: Vec<UserPlugin>,
         slot: &UserSlot,
-        off: &[ToolName],
+        off: &HashSet<ToolName>,
         view: &mut ViewBuilder,
     ) {
         let mut gauges = slot.plugin_gauges.lock().unwrap_or_else(PoisonError::into_inner);
@@ -433,6 +444,22 @@ impl Catalog {
             }
         }
     }
+}
+
+fn size_of_all(definitions: &[Box<RawValue>]) -> usize {
+    definitions.iter().map(|raw| raw.get().len()).sum()
+}
+
+/// Reads definitions of that size, on the pool where that takes long.
+async fn off_worker(
+    bytes: usize,
+    read: impl FnOnce() -> AppEntry + Send + 'static,
+) -> Result<AppEntry, StoreError> {
+    if bytes <= MAX_INLINE_LOAD_BYTES {
+        return Ok(read());
+    }
+    let read = WorkPool::shared().run_within(SET_TIMEOUT, read).await;
+    read.map_err(|error| StoreError(format!("definitions of {bytes} bytes cannot be read: {error}")))
 }
 
 /// Why nothing of a package is shown, whatever the device.

@@ -15,12 +15,12 @@ use toolyard_protocol::{
     tool::ToolDefinition,
 };
 
-use super::app::ui_uri;
+use super::{app::ui_uri, view::Made};
 use crate::{
     error::ToolError,
     executor::Reply,
     ports::{AppRecord, SourceKind},
-    schema::{Schema, ValidArguments},
+    schema::{CheckError, Schema, ValidArguments, pool::PoolError},
 };
 
 /// How many things are under way, with a cap.
@@ -90,8 +90,10 @@ pub struct Tool {
     pub listed: Bytes,
     for_mcp: OnceLock<Bytes>,
     mirrored: OnceLock<Vec<Mirrored>>,
-    input: OnceLock<Result<Schema, Problem>>,
-    output: OnceLock<Option<Result<Schema, Problem>>>,
+    input: OnceLock<Result<Arc<Schema>, Problem>>,
+    output: OnceLock<Result<Arc<Schema>, Problem>>,
+    /// What somebody else makes of this tool.
+    made: Made,
 }
 
 impl Tool {
@@ -116,6 +118,7 @@ impl Tool {
             mirrored: OnceLock::new(),
             input: OnceLock::new(),
             output: OnceLock::new(),
+            made: Made::default(),
         }
     }
 
@@ -126,13 +129,18 @@ impl Tool {
         })
     }
 
+    /// Something that one party makes of this tool, made once and shared by all views that show it.
+    pub fn once<T: Send + Sync + 'static>(&self, make: impl Fn(&Self) -> T) -> Arc<T> {
+        self.made.get_or_make(|| make(self))
+    }
+
     /// The parameters that travel in headers as well. Void annotations were refused when the tool came.
     pub fn mirrored(&self) -> &[Mirrored] {
-        self.mirrored.get_or_init(|| mirrored::of(&self.definition.input_schema).unwrap_or_default())
+        self.mirrored.get_or_init(|| mirrored::of(&self.definition.input_schema()).unwrap_or_default())
     }
 
     /// Checks the arguments of a call.
-    pub fn validate(&self, arguments: Option<&RawValue>) -> Result<ValidArguments, ToolError> {
+    pub async fn validate(&self, arguments: Option<&RawValue>) -> Result<ValidArguments, ToolError> {
         let empty;
         let raw = match arguments {
             Some(raw) if raw.get() != "null" => raw,
@@ -147,37 +155,96 @@ impl Tool {
         if !value.is_object() {
             return Err(invalid("The arguments must be an object with named members.".to_owned()));
         }
-        ValidArguments::check(self.input_schema()?, raw, value)
-            .map_err(|problems| invalid(self.explain(&problems)))
+        if self.output.get().is_some_and(|output| output.as_ref().is_ok_and(|schema| schema.is_overrun())) {
+            return Err(self.overrun());
+        }
+        let schema =
+            self.compiled(&self.input, || Some(self.definition.input_schema()), "inputSchema").await?;
+        ValidArguments::check(schema, raw, value).await.map_err(|error| match error {
+            CheckError::Misfit(problems) => invalid(self.explain(&problems)),
+            CheckError::TooComplex => invalid(format!(
+                "The arguments of {} are too large or too deeply nested to be checked against its schema; send less.",
+                self.name
+            )),
+            CheckError::Overran => self.overrun(),
+            CheckError::Busy => self.busy(),
+            CheckError::Failed => self.failed(),
+        })
     }
 
     /// Checks what came back against the output schema, where there is one.
-    pub fn check_output(&self, reply: Reply) -> Result<Reply, ToolError> {
+    pub async fn check_output(&self, reply: Reply) -> Result<Reply, ToolError> {
         let Reply::Done(result) = &reply else { return Ok(reply) };
+        if !self.definition.has_output_schema {
+            return Ok(reply);
+        }
         let parts = result.mcp.parts();
-        let compile =
-            || self.definition.output_schema.as_ref().map(|schema| Schema::compile(schema, "outputSchema"));
-        match (self.output.get_or_init(compile), parts.structured_content) {
-            (None, _) => Ok(reply),
-            (Some(_), _) if parts.is_error => Ok(reply),
-            (Some(Err(problem)), _) => Err(self.broken_schema(problem)),
-            (Some(Ok(_)), None) if result.extensions.suppress_voice_response => Ok(reply),
-            (Some(Ok(_)), None) => {
-                Err(self.wrong_output("it promises a structured result and gave none".to_owned()))
+        if parts.is_error {
+            return Ok(reply);
+        }
+        let schema = self.compiled(&self.output, || self.definition.output_schema(), "outputSchema").await?;
+        let Some(structured) = parts.structured_content else {
+            if result.extensions.suppress_voice_response {
+                return Ok(reply);
             }
-            (Some(Ok(schema)), Some(structured)) => {
-                let value = serde_json::from_str(structured.get()).unwrap_or(Value::Null);
-                match schema.errors(&value) {
-                    errors if errors.is_empty() => Ok(reply),
-                    errors => Err(self.wrong_output(listed(&errors))),
-                }
-            }
+            return Err(self.wrong_output("it promises a structured result and gave none".to_owned()));
+        };
+        let value = serde_json::from_str(structured.get()).unwrap_or(Value::Null);
+        match schema.check(value).await {
+            Ok(_) => Ok(reply),
+            Err(CheckError::Misfit(errors)) => Err(self.wrong_output(listed(&errors))),
+            Err(CheckError::Failed) => Err(self.failed()),
+            Err(CheckError::TooComplex) => Err(self.unchecked_output("it is too large or too deeply nested")),
+            Err(CheckError::Overran) => Err(self.unchecked_output("that takes too long")),
+            Err(CheckError::Busy) => Err(self.unchecked_output("too many checks are under way")),
         }
     }
 
-    fn input_schema(&self) -> Result<&Schema, ToolError> {
-        let compile = || Schema::compile(&self.definition.input_schema, "inputSchema");
-        self.input.get_or_init(compile).as_ref().map_err(|problem| self.broken_schema(problem))
+    /// One of the schemas. Compiled when it is first needed, on the pool where that could take long.
+    async fn compiled<'a>(
+        &'a self,
+        place: &'a OnceLock<Result<Arc<Schema>, Problem>>,
+        read: impl Fn() -> Option<Value>,
+        path: &'static str,
+    ) -> Result<&'a Arc<Schema>, ToolError> {
+        if place.get().is_none() {
+            let compiled = match Schema::prepare(&read().unwrap_or_default(), path).await {
+                Ok(compiled) => compiled,
+                Err(PoolError::Busy) => return Err(self.busy()),
+                Err(error) => Err(Problem::new(path, format!("cannot be compiled: {error}"))),
+            };
+            let _ = place.set(compiled);
+        }
+        let compiled = place.get().ok_or_else(|| self.failed())?;
+        compiled.as_ref().map_err(|problem| self.broken_schema(problem))
+    }
+
+    fn overrun(&self) -> ToolError {
+        let text = format!(
+            "{} cannot be called: checks against its schemas take too long; its developer has to simplify them.",
+            self.name
+        );
+        ToolError::new(ErrorCode::AppNotAvailable, text)
+    }
+
+    fn busy(&self) -> ToolError {
+        let text = format!("Too many checks are under way, so {} did not run; try again shortly.", self.name);
+        ToolError::new(ErrorCode::Overloaded, text)
+    }
+
+    fn failed(&self) -> ToolError {
+        ToolError::new(
+            ErrorCode::ExecutionError,
+            format!("The platform failed while checking {}.", self.name),
+        )
+    }
+
+    fn unchecked_output(&self, why: &str) -> ToolError {
+        let text = format!(
+            "{} ran, but its answer cannot be checked against its own outputSchema: {why}.",
+            self.name
+        );
+        ToolError::new(ErrorCode::InvalidResponse, text)
     }
 
     /// Schemas are compiled when tools are registered, so this is a definition that got past an older check.

@@ -63,7 +63,15 @@ pub(crate) struct UserView {
 
 /// A place for one value of any type.
 #[derive(Default)]
-struct Made(OnceLock<Arc<dyn Any + Send + Sync>>);
+pub(super) struct Made(OnceLock<Arc<dyn Any + Send + Sync>>);
+
+impl Made {
+    /// The value, made where there is none. Made for the asker alone where there is one of another type.
+    pub(super) fn get_or_make<T: Send + Sync + 'static>(&self, make: impl Fn() -> T) -> Arc<T> {
+        let made = self.0.get_or_init(|| Arc::new(make())).clone();
+        made.downcast().unwrap_or_else(|_other| Arc::new(make()))
+    }
+}
 
 impl std::fmt::Debug for Made {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -85,11 +93,34 @@ fn place(kind: ListKind) -> Option<usize> {
 }
 
 /// Collects a view, tool by tool, in the order in which they will be listed.
-pub(crate) struct ViewBuilder(UserView);
+pub(crate) struct ViewBuilder {
+    view: UserView,
+    limits: ViewLimits,
+    /// Of all definitions that are shown.
+    bytes: usize,
+    item_names: HashSet<Arc<str>>,
+}
+
+/// Bounds of a view.
+#[derive(Debug, Clone, Copy)]
+pub struct ViewLimits {
+    /// Things in one page of a list of the MCP door.
+    pub page_size: usize,
+    /// Most tools, and as many prompts, resources and templates each.
+    pub tools: usize,
+    /// Most bytes of all their definitions together.
+    pub bytes: usize,
+}
+
+impl Default for ViewLimits {
+    fn default() -> Self {
+        Self { page_size: 100, tools: 5_000, bytes: 32 * 1024 * 1024 }
+    }
+}
 
 impl ViewBuilder {
-    pub(crate) fn new(user: UserId, gauge: Arc<Gauge>, page_size: usize) -> Self {
-        Self(UserView {
+    pub(crate) fn new(user: UserId, gauge: Arc<Gauge>, limits: ViewLimits) -> Self {
+        let view = UserView {
             user,
             apps: Vec::new(),
             shown: Vec::new(),
@@ -99,51 +130,79 @@ impl ViewBuilder {
             by_alias: HashMap::new(),
             items: Default::default(),
             hidden: Vec::new(),
-            page_size: page_size.max(1),
+            page_size: limits.page_size.max(1),
             listings: Default::default(),
             pages: Default::default(),
             made: Made::default(),
-        })
+        };
+        Self { view, limits, bytes: 0, item_names: HashSet::new() }
     }
 
     /// Whose view it is.
     pub(crate) fn user(&self) -> &UserId {
-        &self.0.user
+        &self.view.user
     }
 
     /// The view depends on this app, shown or not.
     pub(crate) fn depends_on(&mut self, app: &Arc<AppEntry>, shown: bool) {
-        self.0.apps.push(app.clone());
-        self.0.shown.push(shown);
+        self.view.apps.push(app.clone());
+        self.view.shown.push(shown);
     }
 
     pub(crate) fn hide(&mut self, tool: &ToolName, reason: impl Into<String>) {
-        self.0.hidden.push(HiddenTool { name: tool.clone(), reason: reason.into() });
+        self.view.hidden.push(HiddenTool { name: tool.clone(), reason: reason.into() });
     }
 
-    /// Shows the prompts, resources and templates of a package.
+    /// Shows the prompts, resources and templates of a package: those that are not too many, and whose name is not taken.
     pub(crate) fn show_items(&mut self, app: &AppEntry) {
         for (place, items) in [&app.prompts, &app.resources, &app.templates].into_iter().enumerate() {
-            self.0.items[place].extend(items.iter().cloned());
+            for item in items {
+                let why = match self.no_room(self.view.items[place].len(), item.listed.len()) {
+                    None if self.item_names.insert(item.name.clone()) => {
+                        self.bytes += item.listed.len();
+                        self.view.items[place].push(item.clone());
+                        continue;
+                    }
+                    None => "its name is taken".to_owned(),
+                    Some(why) => why,
+                };
+                tracing::warn!(user = %self.view.user, app = %app.head.package(), name = %item.name, why, "hidden");
+            }
         }
     }
 
-    /// Shows a tool, unless an earlier one has its alias: what is advertised under a name is what runs under it.
+    /// Shows a tool, unless an earlier one has its alias (what is advertised under a name is what runs under it) or there is
+    /// no room for it. Tools come in a fixed order, so the same ones are shown each time.
     pub(crate) fn show(&mut self, tool: &Arc<Tool>) {
-        if let Some(&earlier) = self.0.by_alias.get(&tool.alias) {
+        if let Some(&earlier) = self.view.by_alias.get(&tool.alias) {
             let reason = format!(
                 "its alias {} belongs to {}, installed earlier",
-                tool.alias, self.0.tools[earlier].name
+                tool.alias, self.view.tools[earlier].name
             );
             return self.hide(&tool.name, reason);
         }
-        self.0.by_name.insert(tool.name.clone(), self.0.tools.len());
-        self.0.by_alias.insert(tool.alias.clone(), self.0.tools.len());
-        self.0.tools.push(tool.clone());
+        if let Some(why) = self.no_room(self.view.tools.len(), tool.listed.len()) {
+            return self.hide(&tool.name, why);
+        }
+        self.bytes += tool.listed.len();
+        self.view.by_name.insert(tool.name.clone(), self.view.tools.len());
+        self.view.by_alias.insert(tool.alias.clone(), self.view.tools.len());
+        self.view.tools.push(tool.clone());
+    }
+
+    /// Why one more definition is too much, if so.
+    fn no_room(&self, shown: usize, bytes: usize) -> Option<String> {
+        let limits = &self.limits;
+        if shown >= limits.tools {
+            return Some(format!("more than {} tools in one view; uninstall some apps", limits.tools));
+        }
+        (self.bytes + bytes > limits.bytes).then(|| {
+            format!("the definitions of one view are larger than {} bytes; uninstall some apps", limits.bytes)
+        })
     }
 
     pub(crate) fn build(self) -> UserView {
-        self.0
+        self.view
     }
 }
 
@@ -202,6 +261,11 @@ impl CatalogView {
         })
     }
 
+    /// Bytes of all definitions of tools of this user.
+    pub fn bytes(&self) -> usize {
+        self.all.tools.iter().map(|tool| tool.listed.len()).sum()
+    }
+
     /// The tools, in their fixed order.
     pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
         self.all.tools.iter().filter(|tool| self.sees(&tool.name))
@@ -210,13 +274,10 @@ impl CatalogView {
     /// Something that one party makes of this view, made once and gone with it: another form of the list, an index to
     /// search it. For a part of the view it is made each time.
     pub fn once<T: Send + Sync + 'static>(&self, make: impl Fn(&Self) -> T) -> Arc<T> {
-        if self.is_everything() {
-            let made = self.all.made.0.get_or_init(|| Arc::new(make(self)));
-            if let Ok(made) = made.clone().downcast() {
-                return made;
-            }
+        match self.is_everything() {
+            true => self.all.made.get_or_make(|| make(self)),
+            false => Arc::new(make(self)),
         }
-        Arc::new(make(self))
     }
 
     /// The hidden tools and why.

@@ -1,12 +1,13 @@
 //! Ports towards what must last: apps, their tools, who installed what, settings, devices.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::{Map, Value, value::RawValue};
 use toolyard_protocol::{
-    PackageName, PlatformSettings, ToolName, UserId, app::AppDetails, device::Capabilities, items::Items,
+    Alias, PackageName, PlatformSettings, ToolName, UserId, app::AppDetails, device::Capabilities,
+    items::Items,
     plugin::ContentHash,
 };
 
@@ -198,6 +199,9 @@ pub trait Definitions: Send + Sync {
     async fn versions(&self, package: &PackageName) -> Result<Vec<VersionInfo>, StoreError>;
     /// Makes an older version the current one. False where there is none.
     async fn activate(&self, package: &PackageName, version: u64, at: Timestamp) -> Result<bool, StoreError>;
+    /// Which tools had these hashed aliases first. Publishing takes those that nobody has; they are free again when their
+    /// app is removed.
+    async fn alias_owners(&self, aliases: &[Alias]) -> Result<HashMap<Alias, ToolName>, StoreError>;
 }
 
 /// One installed app.

@@ -96,17 +96,17 @@ impl ToolService {
     }
 
     /// Whether a call with these arguments would run.
-    pub fn validate(&self, name: &str, arguments: Option<&RawValue>) -> Result<(), ToolError> {
-        self.find(name)?.validate(arguments).map(drop)
+    pub async fn validate(&self, name: &str, arguments: Option<&RawValue>) -> Result<(), ToolError> {
+        self.find(name)?.validate(arguments).await.map(drop)
     }
 
     /// Runs a tool: checked, within its time, and safe from its panics.
     pub async fn execute(&self, name: &str, arguments: Option<&RawValue>) -> Result<McpResult, ToolError> {
         let tool = self.find(name)?;
-        let arguments = tool.validate(arguments)?;
+        let arguments = tool.validate(arguments).await?;
         let run = AssertUnwindSafe(tool.run(arguments)).catch_unwind();
         match tokio::time::timeout(tool.timeout(), run).await {
-            Ok(Ok(Ok(result))) => tool.check_result(result),
+            Ok(Ok(Ok(result))) => tool.check_result(result).await,
             Ok(Ok(Err(words))) => Err(ToolError::new(ErrorCode::ExecutionError, words)),
             Ok(Err(_panic)) => {
                 Err(ToolError::new(ErrorCode::ExecutionError, format!("{name} failed."))

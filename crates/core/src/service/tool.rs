@@ -24,8 +24,8 @@ pub struct LocalTool {
 
 /// A definition with its schemas compiled.
 struct Checked {
-    input: Schema,
-    output: Option<Schema>,
+    input: Arc<Schema>,
+    output: Option<Arc<Schema>>,
 }
 
 impl LocalTool {
@@ -91,19 +91,18 @@ impl LocalTool {
         self.read.as_ref().map(drop).map_err(Clone::clone)
     }
 
-    pub(super) fn validate(&self, arguments: Option<&RawValue>) -> Result<Value, ToolError> {
+    pub(super) async fn validate(&self, arguments: Option<&RawValue>) -> Result<Value, ToolError> {
         let invalid = |text: String| ToolError::new(ErrorCode::InvalidArguments, text);
         let text = arguments.map(RawValue::get).filter(|text| *text != "null").unwrap_or("{}");
         let value: Value = serde_json::from_str(text)
             .map_err(|error| invalid(format!("The arguments are not JSON: {error}.")))?;
-        let problems = match &self.read {
-            Ok(checked) => checked.input.errors(&value),
-            Err(problems) => problems.clone(),
+        let checked = match &self.read {
+            Ok(checked) => checked.input.check(value).await.map_err(Vec::from),
+            Err(problems) => Err(problems.clone()),
         };
-        if problems.is_empty() {
-            return Ok(value);
-        }
-        Err(invalid(format!("The arguments of {} do not fit: {}.", self.name, super::words(&problems))))
+        checked.map_err(|problems| {
+            invalid(format!("The arguments of {} do not fit: {}.", self.name, super::words(&problems)))
+        })
     }
 
     pub(super) fn run(&self, arguments: Value) -> BoxFuture<'static, Result<McpResult, String>> {
@@ -111,7 +110,7 @@ impl LocalTool {
     }
 
     /// A tool that promises a structured result has to give one.
-    pub(super) fn check_result(&self, result: McpResult) -> Result<McpResult, ToolError> {
+    pub(super) async fn check_result(&self, result: McpResult) -> Result<McpResult, ToolError> {
         let Ok(Checked { output: Some(output), .. }) = &self.read else { return Ok(result) };
         if result.is_error() {
             return Ok(result);
@@ -119,7 +118,7 @@ impl LocalTool {
         let structured =
             result.parts().structured_content.and_then(|raw| serde_json::from_str(raw.get()).ok());
         let problems = match structured {
-            Some(value) => output.errors(&value),
+            Some(value) => output.check(value).await.err().map(Vec::from).unwrap_or_default(),
             None => vec![Problem::new("structuredContent", "missing")],
         };
         if problems.is_empty() {
@@ -136,8 +135,8 @@ impl LocalTool {
 
 fn checked(definition: &RawValue) -> Result<Checked, Vec<Problem>> {
     let read = ToolDefinition::read(definition, "tool")?;
-    let input = Schema::compile(&read.input_schema, "tool.inputSchema");
-    let output = read.output_schema.as_ref().map(|schema| Schema::compile(schema, "tool.outputSchema"));
+    let input = Schema::shared(&read.input_schema(), "tool.inputSchema");
+    let output = read.output_schema().map(|schema| Schema::shared(&schema, "tool.outputSchema"));
     match (input, output.transpose()) {
         (Ok(input), Ok(output)) => Ok(Checked { input, output }),
         (input, output) => Err(input.err().into_iter().chain(output.err()).collect()),

@@ -71,8 +71,8 @@ async fn a_call_is_checked_bounded_and_said_in_words() {
         assert!(error.for_model.contains(word), "{error}");
     }
     assert_eq!(service.execute("none", None).await.unwrap_err().code, ErrorCode::ToolNotFound);
-    assert!(service.validate("a", Some(&raw(json!({ "n": 1 })))).is_ok());
-    assert!(service.validate("a", None).is_err());
+    assert!(service.validate("a", Some(&raw(json!({ "n": 1 })))).await.is_ok());
+    assert!(service.validate("a", None).await.is_err());
 }
 
 #[tokio::test]

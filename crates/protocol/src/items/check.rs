@@ -7,9 +7,11 @@ use serde_json::value::RawValue;
 use super::{ItemKind, MAX_ITEMS, MAX_PROMPT_ARGUMENTS, MAX_URI_BYTES};
 use crate::{
     mcp::uri,
+    name::shown,
     problem::Problem,
     raw::RawFields,
     tool::{MAX_DEFINITION_BYTES, MAX_DESCRIPTION_BYTES, read_name, read_text},
+    visible::{invisible_chars, visible_json},
 };
 
 /// Checks a list; nothing comes twice in it.
@@ -47,6 +49,16 @@ pub(super) fn entry(
         problems.push(Problem::new(path, format!("expected an object with `{}`", kind.key())));
         return None;
     };
+    if let Some(name) = visible_json(raw).bad_name {
+        problems
+            .push(Problem::new(path, format!("the name `{}` in it has invisible characters", shown(&name))));
+    }
+    let key = fields.read::<String>(kind.key()).and_then(Result::ok);
+    if key.is_some_and(|key| invisible_chars(&key) > 0) {
+        problems
+            .push(Problem::new(format!("{path}.{}", kind.key()), "has invisible characters; leave them out"));
+        return None;
+    }
     check_texts(&fields, &["title"], path, problems);
     check_description(&fields, path, problems);
     if kind == ItemKind::Prompt {

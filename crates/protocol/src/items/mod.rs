@@ -80,6 +80,11 @@ impl Items {
         ]
     }
 
+    /// Bytes of all definitions.
+    pub fn bytes(&self) -> usize {
+        self.lists().into_iter().flat_map(|(_, list)| list).map(|raw| raw.get().len()).sum()
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.lists().iter().all(|(_, list)| list.is_empty())

@@ -9,7 +9,7 @@ use crate::tool::ToolDefinition;
 impl ToolSchema {
     /// The nearest older form of a definition.
     pub fn approximate(definition: &ToolDefinition) -> Self {
-        let schema = &definition.input_schema;
+        let schema = &definition.input_schema();
         let required = schema.get("required").and_then(Value::as_array);
         let is_required =
             |name: &str| required.is_some_and(|names| names.iter().any(|n| n.as_str() == Some(name)));

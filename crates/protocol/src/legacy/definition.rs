@@ -279,7 +279,7 @@ mod tests {
     fn tool() -> impl Strategy<Value = ToolSchema> {
         let parameters = prop::collection::vec((".{0,12}", parameter()), 0..5).prop_map(|mut list| {
             let mut names = std::collections::HashSet::new();
-            list.retain(|(name, _)| names.insert(name.clone()));
+            list.retain(|(name, _)| names.insert(name.clone()) && crate::visible::invisible_chars(name) == 0);
             list
         });
         (

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolyard_agent::{
@@ -9,12 +10,16 @@ use toolyard_agent::{
     model::{Model, ModelError, ModelRequest, ToolChoice, limits},
     turn::{Ended, Turn},
 };
-use toolyard_core::{catalog::CatalogView, schema::Schema};
+use toolyard_core::{
+    catalog::CatalogView,
+    schema::{Schema, is_cheap_to_compile, pool::WorkPool},
+};
 use toolyard_protocol::{
     Problem, UserId,
     chat::{ChatMessage, ClientTool, Sampling, ToolDialect, client_tool, sampling::SamplingOption},
     tool::Category,
     trace::TraceParent,
+    visible::make_visible,
 };
 
 use super::{
@@ -150,11 +155,11 @@ pub(super) async fn begin(state: &AppState, who: ActingFor, asked: Asked) -> Res
         let own: Vec<_> = platform::tools().into_iter().filter(new).collect();
         client_tools.extend(own);
     }
-    let mut of_client = checked(state, &view, &client_tools, asked.dialect)?;
+    let mut of_client = checked(state, &view, &client_tools, asked.dialect).await?;
     let only = match asked.tool_filter {
         Some(names) => {
             let is_known = |name: &str| of_client.iter().any(|(tool, _)| tool.spec.name == name);
-            check_filter(state, &view, &names, is_known)?;
+            check_filter(state, &view, &names, is_known).await?;
             of_client.retain(|(tool, _)| names.contains(&tool.spec.name));
             Some(names)
         }
@@ -249,9 +254,9 @@ fn categories(asked: &[String]) -> Result<(Vec<Category>, bool), Failure> {
     Ok((categories, interface))
 }
 
-type ClientTools = Vec<(Arc<toolyard_agent::tools::Offered>, Schema)>;
+type ClientTools = Vec<(Arc<toolyard_agent::tools::Offered>, Arc<Schema>)>;
 
-fn checked(
+async fn checked(
     state: &AppState,
     view: &CatalogView,
     client_tools: &[ClientTool],
@@ -260,7 +265,7 @@ fn checked(
     if client_tools.is_empty() {
         return Ok(Vec::new());
     }
-    let of_server = ViewTools::of(view, state.vectors.as_ref());
+    let of_server = ViewTools::of(view, state.vectors.as_ref()).await;
     let bounds = state.config.chat.client_tool_limits();
     let check = |tools: &[ClientTool]| {
         client_tool::check_dialect(tools, &bounds, dialect, |name| of_server.has(name))
@@ -268,35 +273,53 @@ fn checked(
     let named = |index: usize| client_tools.get(index).map(|tool| (index, tool.name.clone()));
     check(client_tools).map_err(|problem| {
         // One of them is named in the path: the one that ends the shortest list which is not taken.
-        let first = || (0..client_tools.len()).find(|&index| check(&client_tools[..=index]).is_err());
+        let places: Vec<usize> = (0..client_tools.len()).collect();
+        let first = || Some(places.partition_point(|&index| check(&client_tools[..=index]).is_ok()));
         let tool = problem.path.contains('.').then(first).flatten().and_then(named);
         BadTool { tool, within: String::new(), why: problem.message }
     })?;
-    let compiled = client_tools.iter().enumerate().map(|(index, tool)| {
-        let schema = Schema::compile(&tool.parameters, "parameters").map_err(|problem| BadTool {
-            tool: named(index),
-            within: problem.path,
-            why: problem.message,
-        })?;
+    let compiled = compile_all(client_tools).await.map_err(|(at, problem)| BadTool {
+        tool: named(at),
+        within: problem.path,
+        why: problem.message,
+    })?;
+    let offered = client_tools.iter().enumerate().map(|(at, tool)| {
         let offered = tools::of_client(tool);
         limits::check_written_out(&offered.spec.schema).map_err(|why| BadTool {
-            tool: named(index),
+            tool: named(at),
             within: "parameters".to_owned(),
             why,
         })?;
-        Ok((offered, schema))
+        Ok(offered)
     });
-    compiled.collect()
+    let offered = offered.collect::<Result<Vec<_>, BadTool>>()?;
+    Ok(offered.into_iter().zip(compiled).collect())
+}
+
+/// The schemas of all tools; or which of them cannot be compiled. On the pool where it could take long.
+async fn compile_all(client_tools: &[ClientTool]) -> Result<Vec<Arc<Schema>>, (usize, Problem)> {
+    fn compile(schemas: &[Value]) -> Result<Vec<Arc<Schema>>, (usize, Problem)> {
+        let compiled = schemas.iter().map(|schema| Schema::shared(schema, "parameters")).enumerate();
+        compiled.map(|(at, schema)| schema.map_err(|problem| (at, problem))).collect()
+    }
+    let mut schemas: Vec<Value> = client_tools.iter().map(|tool| tool.parameters.clone()).collect();
+    // As the model sees them: it can only send what it was shown.
+    schemas.iter_mut().for_each(make_visible);
+    if schemas.iter().all(is_cheap_to_compile) {
+        return compile(&schemas);
+    }
+    let compiled = WorkPool::shared().run(move || compile(&schemas)).await;
+    compiled.map_err(|error| (0, Problem::new("parameters", format!("cannot be checked: {error}"))))?
 }
 
 /// Whoever names a tool that is not there learns so, instead of getting an answer without it.
-fn check_filter(
+async fn check_filter(
     state: &AppState,
     view: &CatalogView,
     names: &[String],
     is_clients: impl Fn(&str) -> bool,
 ) -> Result<(), Failure> {
-    let of_server = ViewTools::of(view, state.vectors.as_ref());
+    let of_server = ViewTools::of(view, state.vectors.as_ref()).await;
     match names.iter().find(|name| !is_clients(name) && !of_server.has(name)) {
         None => Ok(()),
         Some(name) => {

@@ -8,12 +8,19 @@ use toolyard_agent::{
     shortlist::{Query, phrases_of, vectors::WordVectors},
     tools::{Offered, OwnTools, Place, ToolAbout, ToolView},
 };
-use toolyard_core::{CatalogView, Tool};
+use toolyard_core::{
+    CatalogView, Tool,
+    schema::pool::{SET_TIMEOUT, WorkPool},
+};
 use toolyard_protocol::{
     Alias, ToolName,
     chat::ClientTool,
     tool::{Category, ToolDefinition},
+    visible::{make_visible, visible},
 };
+
+/// Most bytes of definitions that are read where they are asked for: some milliseconds.
+const MAX_INLINE_BYTES: usize = 512 * 1024;
 
 /// What a request asks for.
 #[derive(Debug, Clone, Default)]
@@ -51,14 +58,23 @@ pub(crate) struct ViewTools {
 }
 
 impl ViewTools {
-    pub(crate) fn of(view: &CatalogView, vectors: Option<&Arc<WordVectors>>) -> Arc<Self> {
+    /// Made where there are none yet: on the pool where the definitions are large, so that it does not hold up a worker.
+    pub(crate) async fn of(view: &CatalogView, vectors: Option<&Arc<WordVectors>>) -> Arc<Self> {
+        if view.bytes() > MAX_INLINE_BYTES {
+            let (view, vectors) = (view.clone(), vectors.cloned());
+            let make = move || view.once(|view| Self::new(view, vectors.as_ref()));
+            if let Ok(made) = WorkPool::shared().run_within(SET_TIMEOUT, make).await {
+                return made;
+            }
+        }
         view.once(|view| Self::new(view, vectors))
     }
 
     fn new(view: &CatalogView, vectors: Option<&Arc<WordVectors>>) -> Self {
         // Aliases are unique in a view, so places here are places there.
         let tools: Vec<Arc<Tool>> = view.tools().cloned().collect();
-        let own = Arc::new(OwnTools::new(tools.iter().map(|tool| Arc::new(offered(tool))), vectors.cloned()));
+        let shared = tools.iter().map(|tool| tool.once(offered));
+        let own = Arc::new(OwnTools::new(shared, vectors.cloned()));
         let categories = tools.iter().map(|tool| tool.definition.category()).collect();
         let all = Arc::new(ToolView::all(own.clone()));
         Self { categories, tools, own, all }
@@ -104,7 +120,7 @@ pub(crate) fn spec_of(name: &ToolName, alias: &Alias, definition: &ToolDefinitio
         "" => definition.title.clone().unwrap_or_else(|| name.to_string()),
         text => text.to_owned(),
     };
-    ToolSpec { name: alias.as_str().to_owned(), description, schema: definition.input_schema.clone() }
+    ToolSpec { name: alias.as_str().to_owned(), description, schema: definition.input_schema() }
 }
 
 fn offered(tool: &Tool) -> Offered {
@@ -127,7 +143,7 @@ fn offered(tool: &Tool) -> Offered {
 pub(super) fn of_client(tool: &ClientTool) -> Arc<Offered> {
     let spec = ToolSpec {
         name: tool.name.clone(),
-        description: tool.description.clone(),
+        description: visible(&tool.description).into_owned(),
         schema: without_marks(&tool.parameters),
     };
     let about = ToolAbout { name: tool.name.clone(), ..ToolAbout::default() };
@@ -137,6 +153,7 @@ pub(super) fn of_client(tool: &ClientTool) -> Arc<Offered> {
 /// A schema without the marks that schema libraries put at its root.
 fn without_marks(schema: &Value) -> Value {
     let mut schema = schema.clone();
+    make_visible(&mut schema);
     if let Value::Object(fields) = &mut schema {
         fields.remove("$schema");
         fields.remove("$id");

@@ -27,7 +27,7 @@ pub(super) struct ChatTools {
     pub(super) who: ActingFor,
     pub(super) selection: Selection,
     /// What the caller's own client runs, with the compiled schemas.
-    pub(super) of_client: Vec<(Arc<Offered>, Schema)>,
+    pub(super) of_client: Vec<(Arc<Offered>, Arc<Schema>)>,
     pub(super) trace: Option<TraceParent>,
     /// What this step was shown: what is called is one of that.
     pub(super) shown: Mutex<Option<CatalogView>>,
@@ -44,7 +44,7 @@ impl Toolset for ChatTools {
     async fn freeze(&self) -> Result<Arc<ToolView>, ToolError> {
         let view = self.state.catalog.view(&self.who.user, self.who.scope.clone()).await?;
         let of_client: Vec<_> = self.of_client.iter().map(|(tool, _)| tool.clone()).collect();
-        let all = ViewTools::of(&view, self.state.vectors.as_ref());
+        let all = ViewTools::of(&view, self.state.vectors.as_ref()).await;
         let (shown, tools) = all.select(view, &self.selection, &of_client);
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(shown);
         Ok(tools)
@@ -73,16 +73,14 @@ impl Toolset for ChatTools {
         }
     }
 
-    fn check(&self, tool: &Offered, call: &Call) -> Result<(), ToolError> {
+    async fn check(&self, tool: &Offered, call: &Call) -> Result<(), ToolError> {
         let Some((_, schema)) = self.of_client.iter().find(|(known, _)| known.spec.name == tool.spec.name)
         else {
             return Ok(());
         };
         let arguments = serde_json::from_str(call.arguments.get()).unwrap_or(serde_json::Value::Null);
-        let problems = schema.errors(&arguments);
-        if problems.is_empty() {
-            return Ok(());
-        }
+        let Err(error) = schema.check(arguments).await else { return Ok(()) };
+        let problems = Vec::from(error);
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
         let text = format!("The arguments of {} do not fit: {}.", tool.spec.name, told.join("; "));
         Err(ToolError::new(ErrorCode::InvalidArguments, text))

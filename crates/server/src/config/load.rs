@@ -159,6 +159,8 @@ fn check(config: &Config) -> Result<(), ConfigError> {
         return Err(wrong("chat.models", text));
     }
     at_least("mcp.page_size", config.mcp.page_size as u64, 1)?;
+    at_least("views.max_tools", config.views.max_tools as u64, 1)?;
+    at_least("views.max_bytes", config.views.max_bytes as u64, 1)?;
     at_least("mcp.session_days", config.mcp.session_days.into(), 1)?;
     at_least("mcp.streams_per_user", config.mcp.streams_per_user as u64, 1)?;
     at_least("mcp.ticket_s", config.mcp.ticket_s, 1)?;

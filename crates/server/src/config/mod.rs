@@ -19,6 +19,7 @@ pub use plugins::{AllowUnsigned, PluginsConfig};
 pub use sections::{
     AuthConfig, AuthMode, CallsConfig, LedgerConfig, LogConfig, LogFormat, McpConfig, NetConfig, OidcConfig,
     PolicyConfig, RateConfig, ServerConfig, SessionsConfig, StoreConfig, TelemetryConfig, UpstreamConfig,
+    ViewsConfig,
 };
 pub use speech::{SoundFormat, SpeakBy, SpeechConfig};
 
@@ -26,6 +27,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolyard_core::catalog::ViewLimits;
 use toolyard_protocol::upstream::UpstreamDetails;
 
 /// Everything that can be set.
@@ -50,6 +52,8 @@ pub struct Config {
     pub net: NetConfig,
     /// The MCP door.
     pub mcp: McpConfig,
+    /// What one user can have at once.
+    pub views: ViewsConfig,
     /// MCP servers in the world, by id: `[upstreams.github]`.
     pub upstreams: BTreeMap<String, UpstreamDetails>,
     /// Bounds of upstreams.
@@ -81,6 +85,11 @@ impl Config {
             Some(url) => url.trim_end_matches('/').to_owned(),
             None => format!("http://{}", self.server.listen),
         }
+    }
+
+    /// Bounds of what one user can have at once.
+    pub fn view_limits(&self) -> ViewLimits {
+        ViewLimits { page_size: self.mcp.page_size, tools: self.views.max_tools, bytes: self.views.max_bytes }
     }
 }
 

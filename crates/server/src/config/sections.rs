@@ -4,6 +4,7 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolyard_core::catalog::ViewLimits;
 use toolyard_protocol::PackageName;
 
 /// Where the server listens and who may talk to it.
@@ -315,6 +316,24 @@ pub struct McpConfig {
 impl Default for McpConfig {
     fn default() -> Self {
         Self { page_size: 100, session_days: 30, debounce_ms: 200, streams_per_user: 64, ticket_s: 30 }
+    }
+}
+
+/// What one user can have at once.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ViewsConfig {
+    /// Tools in one user's view, and as many prompts, resources and templates each. Those of apps installed later are
+    /// hidden, with the reason.
+    pub max_tools: usize,
+    /// Bytes of all definitions in one user's view.
+    pub max_bytes: usize,
+}
+
+impl Default for ViewsConfig {
+    fn default() -> Self {
+        let limits = ViewLimits::default();
+        Self { max_tools: limits.tools, max_bytes: limits.bytes }
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use toolyard_core::{
-    catalog::check_set,
+    catalog::check_set_on_pool,
     ports::{AppChange, AppRecord, Change, NewRecord},
 };
 use toolyard_net::OutsideUrl;
@@ -17,9 +17,13 @@ use toolyard_protocol::{
     items::Items,
     session::iso_millis,
     tool::MAX_DESCRIPTION_BYTES,
+    visible::invisible_chars,
 };
 
-use super::{Answer, nothing, ok, package, tool_sets::set_of};
+use super::{
+    Answer, nothing, ok, package,
+    tool_sets::{clashes, set_of},
+};
 use crate::{
     auth::{Builder, Identity, Refusal},
     body::{JsonBody, LargeJsonBody},
@@ -126,7 +130,10 @@ async fn create(
     let tools = new.tools.unwrap_or_default();
     let items =
         Items { prompts: new.prompts, resources: new.resources, resource_templates: new.resource_templates };
-    problems.extend(check_set(&tools, &items).err().unwrap_or_default());
+    problems.extend(match check_set_on_pool(&tools, &items).await {
+        Ok(definitions) => clashes(&state, name, &definitions).await?,
+        Err(problems) => problems,
+    });
     if !problems.is_empty() {
         return Err(Failure::problems(format!("{name} cannot be registered"), problems));
     }
@@ -220,6 +227,11 @@ fn patched(details: &AppDetails, patch: Map<String, Value>) -> Result<AppDetails
 fn problems_of(state: &AppState, details: &AppDetails) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut problem = |path: &str, message: String| problems.push(Problem::new(path, message));
+    for (path, text) in [("name", &details.name), ("description", &details.description)] {
+        if invisible_chars(text) > 0 {
+            problem(path, "has invisible characters; leave them out".to_owned());
+        }
+    }
     if details.name.len() > MAX_APP_NAME_BYTES {
         problem("name", format!("longer than {MAX_APP_NAME_BYTES} bytes"));
     }

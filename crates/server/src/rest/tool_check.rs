@@ -4,12 +4,15 @@ use axum::extract::State;
 use http::Method;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 use toolyard_agent::model::{
     ToolSpec,
     limits::{self, Family, Fit},
 };
-use toolyard_core::catalog::check_set;
+use toolyard_core::{
+    catalog::check_set,
+    schema::pool::{SET_TIMEOUT, WorkPool},
+};
 use toolyard_protocol::{
     Alias, PackageName, Problem, ToolName,
     api::ToolSet,
@@ -79,20 +82,37 @@ async fn check(
     let app = owned(&state, &who, &package(&name)?).await?;
     let ToolSet { tools, prompts, resources, resource_templates } = set;
     let items = Items { prompts, resources, resource_templates };
-    let mut problems = check_set(&tools, &items).err().unwrap_or_default();
-    let (is_taken, family) = (problems.is_empty(), state.models.family());
+    let family = state.models.family();
+    let work = move || outcome(&tools, &items, &app.package, family);
+    let checked = WorkPool::shared().run_within(SET_TIMEOUT, work).await;
+    ok(&checked.unwrap_or_else(|error| {
+        let problem = Problem::new("tools", format!("cannot be checked: {error}"));
+        Checked { ok: false, problems: vec![problem], tools: Vec::new() }
+    }))
+}
+
+fn outcome(tools: &[Box<RawValue>], items: &Items, package: &PackageName, family: Family) -> Checked {
+    let mut problems = check_set(tools, items).err().unwrap_or_default();
+    let is_taken = problems.is_empty();
     let mut seen = Vec::new();
     for (index, raw) in tools.iter().enumerate().take(MAX_TOOLS) {
         let path = format!("tools[{index}]");
         // What cannot be read is among the problems already.
         let Ok(definition) = ToolDefinition::read(raw, &path) else { continue };
-        let (tool, left_out) = checked(&app.package, &definition, family);
+        if definition.invisible_chars > 0 {
+            let message = format!(
+                "{} invisible characters; models and users get its texts without them",
+                definition.invisible_chars
+            );
+            problems.push(Problem::new(&path, message));
+        }
+        let (tool, left_out) = checked(package, &definition, family);
         problems
             .extend(left_out.map(|why| Problem::new(path, format!("models do not get this tool: {why}"))));
         seen.push(tool);
     }
     problems.truncate(MAX_PROBLEMS);
-    ok(&Checked { ok: is_taken, problems, tools: seen })
+    Checked { ok: is_taken, problems, tools: seen }
 }
 
 /// The tool as a model of that family gets it; or as it is, and why such a model does not get it.

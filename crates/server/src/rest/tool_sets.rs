@@ -1,6 +1,6 @@
 //! `/api/apps/{package}/tools` and its versions: the whole set at once, checked whole, switched in one act.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::extract::State;
 use http::Method;
@@ -8,15 +8,16 @@ use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use sha2::{Digest, Sha256};
 use toolyard_core::{
-    catalog::check_set,
+    catalog::{alias_clashes, check_set_on_pool},
     ports::{Change, StoredSet},
 };
 use toolyard_protocol::{
-    PackageName,
+    Alias, PackageName, Problem, ToolName,
     api::{EntryDiff, ListDiff, ToolSet, VersionDiff, VersionSummary},
     items::{ItemKind, Items},
     raw::RawFields,
     session::iso_millis,
+    tool::ToolDefinition,
 };
 
 use super::{Answer, apps::owned, ok, package};
@@ -135,13 +136,29 @@ async fn publish(
     let app = owned(&state, &who, &package(&name)?).await?;
     let ToolSet { tools, prompts, resources, resource_templates } = set;
     let items = Items { prompts, resources, resource_templates };
-    check_set(&tools, &items)
-        .map_err(|problems| Failure::problems("the tools were not changed", problems))?;
+    let not_changed = |problems| Failure::problems("the tools were not changed", problems);
+    let definitions = check_set_on_pool(&tools, &items).await.map_err(not_changed)?;
+    let clashes = clashes(&state, &app.package, &definitions).await?;
+    if !clashes.is_empty() {
+        return Err(not_changed(clashes));
+    }
     let set = set_of(tools, items, &who);
     let published = state.stores.definitions.publish(&app.package, set, state.clock.now()).await?;
     let version = published.ok_or_else(|| Failure::not_found(format_args!("app {name}")))?;
     state.signals.publish(Change::App(app.package));
     ok(&Published { version })
+}
+
+/// Which tools would have an alias that another one had first.
+pub(crate) async fn clashes(
+    state: &AppState,
+    package: &PackageName,
+    definitions: &[ToolDefinition],
+) -> Result<Vec<Problem>, Failure> {
+    let aliases = definitions.iter().map(|tool| ToolName::new(package, &tool.name).alias());
+    let hashed: Vec<Alias> = aliases.filter(|alias| alias.undo().is_none()).collect();
+    let owners = state.stores.definitions.alias_owners(&hashed).await?;
+    Ok(alias_clashes(package, definitions, &owners))
 }
 
 async fn current(State(state): State<AppState>, Builder(who): Builder, Path(name): Path<String>) -> Answer {
@@ -225,15 +242,12 @@ fn difference(from: &BTreeMap<String, RawFields>, to: &BTreeMap<String, RawField
         a.keys().filter(|name| !b.contains_key(*name)).cloned().collect()
     };
     let changed = from.iter().filter_map(|(name, before)| {
-        let after = to.get(name)?;
-        let mut fields: Vec<String> = before.names().chain(after.names()).map(str::to_owned).collect();
-        fields.sort();
-        fields.dedup();
+        let (before, after) = (before.by_name(), to.get(name)?.by_name());
+        let names: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
         // By value: another order of members is not a change.
-        fields.retain(|field| {
-            before.read::<Value>(field).and_then(Result::ok)
-                != after.read::<Value>(field).and_then(Result::ok)
-        });
+        let value = |raw: Option<&&RawValue>| serde_json::from_str::<Value>(raw?.get()).ok();
+        let changed = names.into_iter().filter(|field| value(before.get(field)) != value(after.get(field)));
+        let fields: Vec<String> = changed.map(str::to_owned).collect();
         (!fields.is_empty()).then(|| EntryDiff { name: name.clone(), fields })
     });
     ListDiff { added: only(to, from), removed: only(from, to), changed: changed.collect() }

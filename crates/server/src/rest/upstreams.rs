@@ -138,6 +138,7 @@ async fn status(
         (status.tools, status.prompts) = (entry.tools.len(), entry.prompts.len());
         (status.resources, status.templates) = (entry.resources.len(), entry.templates.len());
         status.set_aside.clone_from(&entry.set_aside);
+        status.warnings.clone_from(&entry.warnings);
     }
     Ok(status)
 }

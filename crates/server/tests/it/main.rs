@@ -9,6 +9,7 @@ mod calls;
 mod chat;
 mod console;
 mod contract;
+mod definitions;
 mod devices;
 mod faults;
 mod glasses_state;

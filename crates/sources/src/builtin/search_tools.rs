@@ -47,7 +47,7 @@ pub(super) async fn run(arguments: &Arguments, view: &CatalogView, finder: &dyn 
         .iter()
         .map(|tool| {
             json!({ "name": tool.alias, "canonicalName": tool.name, "title": tool.definition.title,
-                "description": short(&tool.definition.description), "inputSchema": tool.definition.input_schema })
+                "description": short(&tool.definition.description), "inputSchema": tool.definition.input_schema() })
         })
         .collect();
     Output { text: lines.collect::<Vec<_>>().join("\n"), structured: Some(json!({ "tools": tools })) }

@@ -134,6 +134,7 @@ impl Health {
             resources: 0,
             templates: 0,
             set_aside: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 }

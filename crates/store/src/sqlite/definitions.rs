@@ -1,11 +1,13 @@
 //! Tool definitions, with prompts and resources beside them: immutable versions and a pointer to the current one, switched in one transaction.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::value::RawValue;
 use sqlx::{FromRow, SqliteConnection};
 use toolyard_core::ports::{Definitions, StoreError, StoredSet, VersionInfo};
-use toolyard_protocol::PackageName;
+use toolyard_protocol::{Alias, LocalName, PackageName, ToolName, raw::RawFields};
 
 use super::{
     SqliteStore, failed,
@@ -49,8 +51,30 @@ pub(super) async fn insert_set(
     .execute(&mut *tx)
     .await
     .map_err(failed)?;
+    claim_aliases(tx, package, set).await?;
     point_to(tx, package, version, at).await?;
     Ok(unsigned(version))
+}
+
+/// Takes the hashed aliases of a set that nobody has yet.
+async fn claim_aliases(
+    tx: &mut SqliteConnection,
+    package: &PackageName,
+    set: &StoredSet,
+) -> Result<(), StoreError> {
+    for raw in &set.tools {
+        let name = serde_json::from_str::<RawFields>(raw.get()).ok();
+        let name = name.and_then(|fields| fields.read::<LocalName>("name")).and_then(Result::ok);
+        let Some(tool) = name.map(|name| ToolName::new(package, &name)) else { continue };
+        let alias = tool.alias();
+        if alias.undo().is_some() {
+            continue;
+        }
+        let sql = "INSERT INTO tool_aliases (alias, tool, package) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+        let query = sqlx::query(sql).bind(alias.as_str()).bind(tool.as_str()).bind(package.as_str());
+        query.execute(&mut *tx).await.map_err(failed)?;
+    }
+    Ok(())
 }
 
 async fn point_to(
@@ -124,5 +148,17 @@ impl Definitions for SqliteStore {
         point_to(&mut tx, package, signed(version), at).await?;
         tx.commit().await.map_err(failed)?;
         Ok(true)
+    }
+
+    async fn alias_owners(&self, aliases: &[Alias]) -> Result<HashMap<Alias, ToolName>, StoreError> {
+        let mut owners = HashMap::new();
+        for alias in aliases {
+            let query = sqlx::query_scalar::<_, String>("SELECT tool FROM tool_aliases WHERE alias = ?");
+            let tool = query.bind(alias.as_str()).fetch_optional(&self.read).await.map_err(failed)?;
+            if let Some(tool) = tool.and_then(|tool| tool.parse().ok()) {
+                owners.insert(alias.clone(), tool);
+            }
+        }
+        Ok(owners)
     }
 }

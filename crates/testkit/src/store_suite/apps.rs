@@ -1,7 +1,7 @@
 //! Apps and their tools.
 
 use toolyard_core::ports::{AppChange, AppKeys, StoredSet};
-use toolyard_protocol::{app::AppDetails, items::Items};
+use toolyard_protocol::{ToolName, app::AppDetails, items::Items};
 
 use super::{Store, at, package, record, set};
 
@@ -65,6 +65,22 @@ pub async fn definitions_are_versions_and_a_pointer(store: &impl Store) {
     assert_eq!((current.tools_version, current.tool_count), (1, 1));
     assert_eq!(store.publish(&app, set(&["z"], "h3"), at(5)).await.unwrap(), Some(3));
     assert_eq!(store.version(&app, 2).await.unwrap().unwrap().hash, "h2");
+}
+
+/// The first tool with a hashed alias keeps it, until its app is gone.
+pub async fn hashed_aliases_belong_to_who_had_them_first(store: &impl Store) {
+    let tool: ToolName = "com.a-b:pay".parse().unwrap();
+    let plain: ToolName = "com.a:pay".parse().unwrap();
+    let aliases = [tool.alias(), plain.alias()];
+    store.create(record("com.a-b", "ada", Some(set(&["pay"], "h1")))).await.unwrap();
+    store.create(record("com.a", "ada", Some(set(&["pay"], "h1")))).await.unwrap();
+    let owners = store.alias_owners(&aliases).await.unwrap();
+    assert_eq!(owners.into_iter().collect::<Vec<_>>(), [(tool.alias(), tool.clone())]);
+    // A later set without it does not free it: it may come back.
+    store.publish(&package("com.a-b"), set(&["other"], "h2"), at(2)).await.unwrap();
+    assert_eq!(store.alias_owners(&aliases).await.unwrap().len(), 1);
+    store.remove(&package("com.a-b")).await.unwrap();
+    assert!(store.alias_owners(&aliases).await.unwrap().is_empty());
 }
 
 /// Prompts, resources and templates come back byte by byte, each version with its own.

@@ -11,7 +11,7 @@ mod users;
 
 pub use apps::{
     apps_are_created_whole_or_not_at_all, definitions_are_versions_and_a_pointer,
-    prompts_and_resources_are_part_of_a_version, publish_one,
+    hashed_aliases_belong_to_who_had_them_first, prompts_and_resources_are_part_of_a_version, publish_one,
 };
 pub use keys::{begin_one_call, keys_belong_to_callers, keys_bind_one_call, keys_expire, keys_have_bounds};
 pub use ledger::{calls_are_recorded_and_found, queue_some_calls, usage_is_counted};

@@ -35,4 +35,4 @@ mod roles;
 mod secrets;
 mod stdio;
 mod watch;
-mod world;
+pub(crate) mod world;

@@ -1,0 +1,32 @@
+//! Arguments of a call, checked.
+
+use std::sync::Arc;
+
+use serde_json::{Value, value::RawValue};
+
+use super::{CheckError, Schema};
+
+/// Arguments that fit the tool's schema. Only [`Schema`] makes them, so no source runs without the check.
+#[derive(Debug)]
+pub struct ValidArguments {
+    raw: Box<RawValue>,
+    value: Value,
+}
+
+impl ValidArguments {
+    /// Checks arguments; the errors name the path, what was expected and what came.
+    pub async fn check(schema: &Arc<Schema>, raw: &RawValue, value: Value) -> Result<Self, CheckError> {
+        let value = schema.check(value).await?;
+        Ok(Self { raw: raw.to_owned(), value })
+    }
+
+    /// As the caller wrote them.
+    pub fn raw(&self) -> &RawValue {
+        &self.raw
+    }
+
+    /// As a value.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+}

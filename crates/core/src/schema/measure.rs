@@ -1,0 +1,78 @@
+//! How large a value is, in the ways that decide how long a check takes.
+
+use serde_json::Value;
+
+use super::pattern::MAX_BACKTRACKING_TEXT;
+
+/// Bytes of text that are looked at in about one step.
+const BYTES_A_STEP: usize = 32;
+/// Numbers are told apart by a hash of their nearest double; this many different ones can share it.
+const NUMBERS_A_HASH: usize = 2_048;
+
+/// The size of one value.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct ValueMeasure {
+    /// Values and names, long texts counted as several.
+    pub(super) steps: u64,
+    /// Values and names.
+    pub(super) values: u64,
+    /// Bytes of all texts and names.
+    pub(super) text: u64,
+    /// The same, without what exceeds the bound for backtracking patterns.
+    pub(super) short_text: u64,
+    /// Comparisons of each item of a list with each other one, where a hash may not tell them apart.
+    pub(super) pairs: u64,
+    /// How deep it is: 0 for a text or a number.
+    pub(super) depth: usize,
+}
+
+impl ValueMeasure {
+    /// Measures a value in one pass.
+    pub(super) fn of(value: &Value) -> Self {
+        match value {
+            Value::String(text) => Self::of_text(text),
+            Value::Array(items) => {
+                let mut all = Self { steps: 1, values: 1, ..Self::default() };
+                let (mut parts, mut numbers) = (0, 0);
+                for item in items {
+                    all.add(Self::of(item));
+                    parts += usize::from(item.is_object() || item.is_array());
+                    numbers += usize::from(item.is_number());
+                }
+                let alike = if parts > 0 { items.len() } else { numbers.min(NUMBERS_A_HASH) };
+                all.pairs = all.pairs.saturating_add(all.steps.saturating_mul(alike as u64));
+                all
+            }
+            Value::Object(members) => {
+                let mut all = Self { steps: 1, values: 1, ..Self::default() };
+                for (name, member) in members {
+                    let name = Self::of_text(name);
+                    all.add(Self { depth: 0, ..name });
+                    all.add(Self::of(member));
+                }
+                all.depth = all.depth.max(1);
+                all
+            }
+            _ => Self { steps: 1, values: 1, ..Self::default() },
+        }
+    }
+
+    fn of_text(text: &str) -> Self {
+        Self {
+            steps: 1 + (text.len() / BYTES_A_STEP) as u64,
+            values: 1,
+            text: text.len() as u64,
+            short_text: text.len().min(MAX_BACKTRACKING_TEXT) as u64,
+            ..Self::default()
+        }
+    }
+
+    fn add(&mut self, part: Self) {
+        self.steps += part.steps;
+        self.values += part.values;
+        self.text += part.text;
+        self.short_text += part.short_text;
+        self.pairs = self.pairs.saturating_add(part.pairs);
+        self.depth = self.depth.max(part.depth + 1);
+    }
+}

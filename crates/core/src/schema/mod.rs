@@ -1,0 +1,302 @@
+//! JSON Schema 2020-12: compiled once per definition, bounded, without a network; and its errors in words a model can
+//! act on.
+//!
+//! Schemas and values both come from outside, so nothing here takes longer than a bound known beforehand: [`graph`] and
+//! [`cost`] count the work of a schema, [`measure`] that of a value. Cheap checks run where they are asked for, others on
+//! [`pool`], and what could take for ever is refused.
+
+mod arguments;
+mod cost;
+mod graph;
+mod measure;
+mod message;
+mod pattern;
+pub mod pool;
+mod shared;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use jsonschema::{Draft, PatternOptions, Validator};
+use serde_json::Value;
+use toolyard_protocol::Problem;
+
+pub use self::{
+    arguments::ValidArguments,
+    cost::MAX_EXPANDED_STEPS,
+    pattern::{MAX_BACKTRACKING_TEXT, MAX_PATTERN_BYTES, MAX_PATTERNS},
+};
+use self::{
+    cost::CostTable,
+    graph::SchemaGraph,
+    measure::ValueMeasure,
+    message::{in_words, shown},
+    pattern::{MAX_PATTERN_SIZE, PatternSet},
+    pool::{PoolError, WorkPool},
+};
+
+/// Deepest nesting of a schema.
+pub const MAX_SCHEMA_DEPTH: usize = 32;
+/// Most values (objects, lists, texts, numbers) in a schema.
+pub const MAX_SCHEMA_NODES: usize = 5_000;
+/// Most errors that one answer names.
+pub const MAX_ERRORS: usize = 8;
+/// Most steps of a check that runs where it is asked for: some milliseconds at worst.
+pub const MAX_INLINE_STEPS: u64 = 500_000;
+/// Most steps of any check: some seconds at worst. What could take more is refused unseen.
+pub const MAX_CHECK_STEPS: u64 = 500_000_000;
+/// Most errors that listing them could make: the validator makes all of them before the first is read.
+pub const MAX_MADE_ERRORS: u64 = 200_000;
+/// Most values of a schema that is compiled where it is asked for. One with patterns never is.
+const MAX_INLINE_COMPILE_NODES: usize = 300;
+
+/// A compiled schema.
+#[derive(Debug)]
+pub struct Schema {
+    validator: Validator,
+    costs: CostTable,
+    /// A check took too long although it was counted; nobody tries again.
+    overran: AtomicBool,
+}
+
+/// Why a value was not found to fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckError {
+    /// It does not: what is wrong, each with its path.
+    Misfit(Vec<Problem>),
+    /// It is too large or too deep for this schema.
+    TooComplex,
+    /// Checks against this schema take too long.
+    Overran,
+    /// Too many checks are under way.
+    Busy,
+    /// The validator failed.
+    Failed,
+}
+
+impl Schema {
+    /// Compiles a schema. Says what is wrong with it, under `path`.
+    pub fn compile(schema: &Value, path: &str) -> Result<Self, Problem> {
+        check_bounds(schema, path)?;
+        check_references(schema, &mut Vec::new())
+            .map_err(|(at, message)| Problem::new(format!("{path}{at}"), message))?;
+        let mut patterns = PatternSet::default();
+        let graph = SchemaGraph::new(schema, &mut patterns).map_err(|bad| {
+            let mut at = Vec::new();
+            find(schema, bad.holder, &mut at);
+            Problem::new(format!("{path}{}", joined(&at)), bad.message)
+        })?;
+        let costs = CostTable::new(&graph).map_err(|message| Problem::new(path, message))?;
+        let validator = build(schema, patterns).map_err(|(at, message)| {
+            Problem::new(format!("{path}{at}"), format!("not a JSON Schema (2020-12): {}", shown(&message)))
+        })?;
+        Ok(Self { validator, costs, overran: AtomicBool::new(false) })
+    }
+
+    /// Compiles a schema, or finds the compiled one where somebody holds it.
+    pub fn shared(schema: &Value, path: &str) -> Result<Arc<Self>, Problem> {
+        shared::get_or_compile(schema, path)
+    }
+
+    /// Compiles a schema without holding the worker: on the pool where it could take long.
+    pub async fn prepare(
+        schema: &Value,
+        path: &'static str,
+    ) -> Result<Result<Arc<Self>, Problem>, PoolError> {
+        if is_cheap_to_compile(schema) {
+            return Ok(Self::shared(schema, path));
+        }
+        let schema = schema.clone();
+        WorkPool::shared().run(move || Self::shared(&schema, path)).await
+    }
+
+    /// Checks a value and gives it back. Runs on the pool where it could take long.
+    pub async fn check(self: &Arc<Self>, value: Value) -> Result<Value, CheckError> {
+        if self.is_overrun() {
+            return Err(CheckError::Overran);
+        }
+        let measure = ValueMeasure::of(&value);
+        let steps = self.costs.check(&measure);
+        if steps > MAX_CHECK_STEPS {
+            return Err(CheckError::TooComplex);
+        }
+        if steps <= MAX_INLINE_STEPS {
+            let problems = self.problems(&value, &measure);
+            return if problems.is_empty() { Ok(value) } else { Err(CheckError::Misfit(problems)) };
+        }
+        let schema = self.clone();
+        let checked = WorkPool::shared().run(move || (schema.problems(&value, &measure), value)).await;
+        match checked {
+            Ok((problems, value)) if problems.is_empty() => Ok(value),
+            Ok((problems, _)) => Err(CheckError::Misfit(problems)),
+            Err(PoolError::Busy) => Err(CheckError::Busy),
+            Err(PoolError::Failed) => Err(CheckError::Failed),
+            Err(PoolError::Overran) => {
+                self.overran.store(true, Ordering::Release);
+                shared::remember(self);
+                Err(CheckError::Overran)
+            }
+        }
+    }
+
+    /// Every error of a value, up to a bound, each with its path. One that takes long to check has an error for that.
+    pub fn errors(&self, value: &Value) -> Vec<Problem> {
+        let measure = ValueMeasure::of(value);
+        if self.costs.check(&measure) > MAX_INLINE_STEPS {
+            return vec![Problem::new("(root)", TOO_COMPLEX)];
+        }
+        self.problems(value, &measure)
+    }
+
+    /// Whether a check against this schema took too long.
+    pub fn is_overrun(&self) -> bool {
+        self.overran.load(Ordering::Acquire)
+    }
+
+    fn problems(&self, value: &Value, measure: &ValueMeasure) -> Vec<Problem> {
+        if self.validator.is_valid(value) {
+            return Vec::new();
+        }
+        if self.costs.errors(measure) > MAX_MADE_ERRORS {
+            return vec![Problem::new("(root)", "does not fit the schema, and is too large to say where")];
+        }
+        self.validator.iter_errors(value).take(MAX_ERRORS).map(|error| in_words(&error)).collect()
+    }
+}
+
+/// What is said of a value that could take too long.
+const TOO_COMPLEX: &str = "too large or too deeply nested to be checked against this schema; send less";
+
+impl From<CheckError> for Vec<Problem> {
+    fn from(error: CheckError) -> Self {
+        let message = match error {
+            CheckError::Misfit(problems) => return problems,
+            CheckError::TooComplex => TOO_COMPLEX,
+            CheckError::Overran => "the schema takes too long to check; simplify it",
+            CheckError::Busy => "too many checks are under way; try again shortly",
+            CheckError::Failed => "the check failed",
+        };
+        vec![Problem::new("(root)", message)]
+    }
+}
+
+/// Compiles. The library panics on some schemas, which is their fault and nobody else's.
+fn build(schema: &Value, patterns: PatternSet) -> Result<Validator, (String, String)> {
+    let options = jsonschema::options()
+        .with_draft(Draft::Draft202012)
+        .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_SIZE))
+        .with_keyword("pattern", move |_, pattern, _| patterns.keyword(pattern))
+        .should_validate_formats(false)
+        .offline();
+    match catch_unwind(AssertUnwindSafe(|| options.build(schema))) {
+        Ok(Ok(validator)) => Ok(validator),
+        Ok(Err(error)) => Err((error.instance_path().as_str().replace('/', "."), error.to_string())),
+        Err(_panic) => Err((String::new(), "it cannot be compiled".to_owned())),
+    }
+}
+
+/// Whether a schema can be compiled within a millisecond or two.
+pub fn is_cheap_to_compile(schema: &Value) -> bool {
+    fn walk(value: &Value, left: &mut usize) -> bool {
+        let Some(fewer) = left.checked_sub(1) else { return false };
+        *left = fewer;
+        match value {
+            Value::Object(members) => members
+                .iter()
+                .all(|(name, value)| name != "pattern" && name != "patternProperties" && walk(value, left)),
+            Value::Array(items) => items.iter().all(|item| walk(item, left)),
+            _ => true,
+        }
+    }
+    let mut left = MAX_INLINE_COMPILE_NODES;
+    walk(schema, &mut left)
+}
+
+fn check_bounds(schema: &Value, path: &str) -> Result<(), Problem> {
+    fn walk(value: &Value, depth: usize, nodes: &mut usize) -> Result<(), String> {
+        *nodes += 1;
+        if depth > MAX_SCHEMA_DEPTH {
+            return Err(format!("nested deeper than {MAX_SCHEMA_DEPTH}"));
+        }
+        if *nodes > MAX_SCHEMA_NODES {
+            return Err(format!("more than {MAX_SCHEMA_NODES} values"));
+        }
+        match value {
+            Value::Object(members) => members.values().try_for_each(|v| walk(v, depth + 1, nodes)),
+            Value::Array(items) => items.iter().try_for_each(|v| walk(v, depth + 1, nodes)),
+            _ => Ok(()),
+        }
+    }
+    walk(schema, 0, &mut 0).map_err(|message| Problem::new(path, message))
+}
+
+/// One part of a path in a schema.
+#[derive(Clone, Copy)]
+enum PathPart<'a> {
+    Member(&'a str),
+    Item(usize),
+}
+
+fn joined(parts: &[PathPart<'_>]) -> String {
+    parts
+        .iter()
+        .map(|part| match part {
+            PathPart::Member(name) => format!(".{}", shown(name)),
+            PathPart::Item(index) => format!("[{index}]"),
+        })
+        .collect()
+}
+
+/// The parts of a value.
+fn parts(value: &Value) -> Box<dyn Iterator<Item = (PathPart<'_>, &Value)> + '_> {
+    match value {
+        Value::Object(members) => {
+            Box::new(members.iter().map(|(name, value)| (PathPart::Member(name), value)))
+        }
+        Value::Array(items) => {
+            Box::new(items.iter().enumerate().map(|(at, value)| (PathPart::Item(at), value)))
+        }
+        _ => Box::new(std::iter::empty()),
+    }
+}
+
+/// References stay inside the schema. The path is written down only where one does not.
+fn check_references<'a>(value: &'a Value, at: &mut Vec<PathPart<'a>>) -> Result<(), (String, String)> {
+    if let Value::Object(members) = value {
+        for (keyword, target) in graph::references(members).filter(|(_, target)| !target.starts_with('#')) {
+            let message = format!(
+                "`{}` leads outside; only references inside the schema (`#/$defs/…`) work",
+                shown(target)
+            );
+            return Err((format!("{}.{keyword}", joined(at)), message));
+        }
+    }
+    for (part, value) in parts(value) {
+        at.push(part);
+        check_references(value, at)?;
+        at.pop();
+    }
+    Ok(())
+}
+
+/// Where a part of a schema is.
+fn find<'a>(value: &'a Value, wanted: &Value, at: &mut Vec<PathPart<'a>>) -> bool {
+    if std::ptr::eq(value, wanted) {
+        return true;
+    }
+    for (part, value) in parts(value) {
+        at.push(part);
+        if find(value, wanted, at) {
+            return true;
+        }
+        at.pop();
+    }
+    false
+}
