@@ -157,7 +157,7 @@ impl Toolset for Tools {
         }
     }
 
-    fn check(&self, _tool: &Offered, call: &Call) -> Result<(), ToolError> {
+    async fn check(&self, _tool: &Offered, call: &Call) -> Result<(), ToolError> {
         match call.arguments.get().contains("unfit") {
             true => Err(ToolError::new(ErrorCode::InvalidArguments, "unfit")),
             false => Ok(()),
