@@ -95,6 +95,23 @@ await play({
     const content = await runner.finalContent();
     return { content, roles: runner.messages.map(({ role }) => role), posts: fetch.posts };
   },
+  // The same over the Responses API, whole or streamed.
+  respond: async (order) => {
+    const { client, fetch } = open(order);
+    const respond = async (input) => {
+      const asked = { model: plan.model, input, tools: order.tools.map((tool) => ({ type: 'function', strict: false, ...tool })) };
+      if (!order.stream) return client.responses.create(asked);
+      return client.responses.stream(asked).finalResponse();
+    };
+    const input = [user(order.text)];
+    const first = await respond(input);
+    const answers = first.output.filter(({ type }) => type === 'function_call').map(({ call_id, name }) => ({
+      type: 'function_call_output', call_id, output: JSON.stringify(OWN[name]()),
+    }));
+    const second = await respond([...input, ...first.output, ...answers]);
+    const calls = first.output.filter(({ type }) => type === 'function_call').map(({ name, arguments: args }) => ({ name, args }));
+    return { calls, text: second.output_text, status: second.status, usage: second.usage.total_tokens, posts: fetch.posts };
+  },
   fail: async (order) => {
     const { client } = open(order);
     return about(await error(ask(client, request(order))));

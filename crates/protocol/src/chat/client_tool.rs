@@ -183,12 +183,11 @@ fn schema(
         let at = format!("{path}.{keyword}");
         match keyword.as_str() {
             // Where it leads is checked when the schema is compiled.
+            "$ref" if dialect == ToolDialect::OpenAi && is_local(inside) => {}
             "$ref" if dialect == ToolDialect::OpenAi => {
-                if !inside.as_str().is_some_and(|reference| reference.starts_with('#')) {
-                    return Err(format!(
-                        "{at}: expected a reference inside of this schema, such as #/$defs/Name"
-                    ));
-                }
+                return Err(format!(
+                    "{at}: expected a reference inside of this schema, such as #/$defs/Name"
+                ));
             }
             "$ref" | "$dynamicRef" | "$recursiveRef" => {
                 return Err(format!("{at}: references are not taken; write it out"));
@@ -223,6 +222,10 @@ fn schema(
         }
     }
     Ok(())
+}
+
+fn is_local(reference: &Value) -> bool {
+    reference.as_str().is_some_and(|reference| reference.starts_with('#'))
 }
 
 fn types(value: &Value, path: &str) -> Result<(), String> {

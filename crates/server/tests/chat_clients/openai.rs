@@ -17,6 +17,7 @@ async fn it_plays_every_scene() {
         scenes.a_tool_of_the_server_runs_inside(stream).await;
         scenes.its_own_tools_come_back(stream).await;
         scenes.the_sdk_runs_its_own_tools(stream).await;
+        scenes.responses_and_their_calls(stream).await;
         scenes.what_is_refused_is_an_error_of_its_kind(stream).await;
     }
     scenes.a_model_that_is_down_is_not_the_callers_fault().await;
@@ -96,6 +97,22 @@ impl Scenes {
         let roles = ["user", "assistant", "tool", "tool", "assistant"];
         assert_eq!(told, json!({ "content": "All is well.", "roles": roles, "posts": 2 }));
         self.heard_of_both("half full");
+    }
+
+    async fn responses_and_their_calls(&mut self, stream: bool) {
+        self.stage.app.acts(Act::content(json!("hello")));
+        let echo = Answer::text("One moment.").and_call(ALIAS, json!({ "text": "hi" }));
+        let calls = Answer::call("clock", json!({})).and_call("battery", json!({}));
+        self.stage.model.answers([echo, calls, Answer::pieces(["All is ", "well."]).usage(2, 3)]);
+        let order = json!({ "text": "How are we?", "tools": own(), "stream": stream });
+        let told = self.client.does("respond", order).await;
+        let call = |name: &str| json!({ "name": name, "args": "{}" });
+        assert_eq!(
+            told,
+            json!({ "calls": [call("clock"), call("battery")], "text": "All is well.", "status": "completed",
+                "usage": 5, "posts": 2 })
+        );
+        self.heard_of_both(r#""half full""#);
     }
 
     fn heard_of_both(&self, battery: &str) {

@@ -174,7 +174,7 @@ async fn calls_that_are_watched() {
     p.call_echo().await.expect(200);
     let mut seen = String::new();
     while let Some(line) = lines.next().await.unwrap() {
-        seen.push_str(&String::from_utf8(line.to_vec()).unwrap());
+        seen.push_str(std::str::from_utf8(&line).unwrap());
         seen.push('\n');
         if seen.contains("data: ") {
             break;

@@ -45,6 +45,8 @@ struct Limits {
     tools: usize,
     /// Longest name of a tool.
     name: usize,
+    /// What is put before a name that begins with neither a letter nor `_`, where a name has to.
+    prefix: Option<&'static str>,
     /// Characters in the names of properties beside letters and digits, and how many in all; None for any.
     property: Option<(&'static str, usize)>,
     /// What must not stand at the top.
@@ -78,6 +80,7 @@ impl Family {
             Self::OpenAi => Limits {
                 tools: 128,
                 name: 64,
+                prefix: None,
                 property: None,
                 not_at_root: &["oneOf", "anyOf", "allOf", "enum", "not"],
                 keywords: Keywords::All,
@@ -87,6 +90,7 @@ impl Family {
             Self::Compatible => Limits {
                 tools: 128,
                 name: 64,
+                prefix: None,
                 property: None,
                 not_at_root: &["oneOf", "anyOf", "allOf", "enum", "not"],
                 keywords: Keywords::Without(&[
@@ -108,6 +112,7 @@ impl Family {
             Self::Anthropic => Limits {
                 tools: 256,
                 name: 128,
+                prefix: None,
                 property: Some(("_.-", 64)),
                 not_at_root: &["oneOf", "anyOf", "allOf"],
                 keywords: Keywords::All,
@@ -116,6 +121,7 @@ impl Family {
             Self::Gemini => Limits {
                 tools: 128,
                 name: 64,
+                prefix: Some(LETTER_PREFIX),
                 property: None,
                 not_at_root: &["anyOf", "enum"],
                 keywords: Keywords::Only(&[
@@ -170,8 +176,17 @@ pub fn fit(family: Family, tool: &ToolSpec) -> Fit {
     Fit::Sent(Arc::new(ToolSpec { name: tool.name.clone(), description, schema }), moved)
 }
 
+/// What Gemini gets before a name that begins with neither a letter nor `_`.
+pub(super) const LETTER_PREFIX: &str = "n__";
+
+/// Whether a name is sent behind [`LETTER_PREFIX`]. So is one that begins with just that, so that it can be undone.
+pub(super) fn needs_prefix(name: &str) -> bool {
+    name.starts_with(|c: char| !c.is_ascii_alphabetic() && c != '_') || name.starts_with(LETTER_PREFIX)
+}
+
 fn bad_name(limits: &Limits, name: &str) -> Option<String> {
-    let fits = (1..=limits.name).contains(&name.len())
+    let room = limits.prefix.filter(|_| needs_prefix(name)).map_or(0, str::len);
+    let fits = (1..=limits.name.saturating_sub(room)).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
     (!fits).then(|| format!("its name must be 1 to {} letters, digits, _ or -", limits.name))
 }

@@ -13,7 +13,7 @@ use crate::{
     model::{
         ModelRequest, ToolChoice,
         ids::WireIds,
-        limits::{self, Fits},
+        limits::{self, Fits, LETTER_PREFIX, needs_prefix},
     },
 };
 
@@ -24,18 +24,12 @@ const RESERVED: &[&str] =
 /// What is added to such a name.
 const OURS: &str = "__ours";
 
-/// What Gemini gets before a name that begins with neither a letter nor `_`, and before one that begins with just this.
-const LETTER: &str = "n__";
-
 /// A tool's name as it is sent.
 fn to_wire(kind: Kind, name: &str) -> String {
-    let odd = |name: &str| {
-        name.starts_with(|c: char| !c.is_ascii_alphabetic() && c != '_') || name.starts_with(LETTER)
-    };
     if RESERVED.contains(&name) {
         format!("{name}{OURS}")
-    } else if kind == Kind::Gemini && odd(name) {
-        format!("{LETTER}{name}")
+    } else if kind == Kind::Gemini && needs_prefix(name) {
+        format!("{LETTER_PREFIX}{name}")
     } else {
         name.to_owned()
     }
@@ -44,7 +38,7 @@ fn to_wire(kind: Kind, name: &str) -> String {
 /// The tool's name that was sent so.
 pub(super) fn from_wire(kind: Kind, name: &str) -> &str {
     let name = name.strip_suffix(OURS).filter(|name| RESERVED.contains(name)).unwrap_or(name);
-    name.strip_prefix(LETTER).filter(|_| kind == Kind::Gemini).unwrap_or(name)
+    name.strip_prefix(LETTER_PREFIX).filter(|_| kind == Kind::Gemini).unwrap_or(name)
 }
 
 /// What is asked of `model`, which we call `id`.

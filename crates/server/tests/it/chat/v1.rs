@@ -35,6 +35,27 @@ async fn a_tool_of_the_client_ends_the_answer() {
     assert_eq!(*line(&told, 'd'), json!({ "finishReason": "tool-calls", "usage": usage }));
 }
 
+/// As the first design of client tools has it: the call as the stream told it, and its result as a message of its own.
+#[tokio::test]
+async fn a_call_goes_back_as_it_was_told() {
+    let (p, model) = with_model(|_| {}).await;
+    script(&model, [Answer::call("weather", json!({ "city": "Oslo" })), Answer::text("It is grey.")]);
+    let ada = p.user("ada");
+    let told = lines(&ada, with(asks("Oslo?"), json!({ "clientTools": [weather()] }))).await;
+    let pending = line(&told, '9').clone();
+    let messages = json!([{ "role": "user", "content": "Oslo?" }, { "role": "assistant", "content": "", "toolCalls": [pending] },
+        { "role": "tool", "content": json!({ "sky": "grey" }).to_string(), "toolCallId": pending["toolCallId"] }]);
+    let told = lines(&ada, json!({ "messages": messages, "clientTools": [weather()] })).await;
+    assert_eq!(
+        (line(&told, '0'), line(&told, 'd')["finishReason"].as_str()),
+        (&json!("It is grey."), Some("stop"))
+    );
+    let asked = model.seen().pop().unwrap();
+    assert_eq!(results(&asked), [r#"{"sky":"grey"}"#]);
+    let called = &asked.body["messages"][2]["tool_calls"][0]["function"];
+    assert_eq!(*called, json!({ "name": "weather", "arguments": r#"{"city":"Oslo"}"# }));
+}
+
 #[tokio::test]
 async fn a_tool_of_the_server_then_words_are_two_steps_with_the_sum_of_both() {
     let (p, model) = with_model(|_| {}).await;
