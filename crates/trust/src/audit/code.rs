@@ -46,6 +46,13 @@ pub(super) fn look(code: &str, place: &str, asked: &Permissions, uses: &mut Uses
         let at = line(place, odd.line);
         match odd.what {
             Odd::Unfinished(what) => findings.add(Code::Syntax, &at, format!("{what} does not end")),
+            Odd::Unbalanced(bracket) => {
+                findings.add(
+                    Code::Syntax,
+                    &at,
+                    format!("`{bracket}` has no counterpart; check the brackets"),
+                );
+            }
             Odd::Unexpected(c) => findings.add(Code::Syntax, &at, format!("`{c}` is no JavaScript")),
             Odd::Slash => findings.add(Code::UnclearSlash, &at, "is it a division? write it in parentheses"),
             Odd::HtmlComment => findings.add(Code::HtmlComment, &at, "write // instead"),

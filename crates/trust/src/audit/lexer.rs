@@ -54,6 +54,8 @@ pub(super) struct Placed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Odd {
     Unfinished(&'static str),
+    /// A bracket that is closed and was not opened, or the other way round.
+    Unbalanced(char),
     Unexpected(char),
     Slash,
     HtmlComment,
@@ -103,6 +105,7 @@ pub(super) fn lex(code: &str) -> Lexed {
         parens: Vec::new(),
         after_statement_parens: false,
         templates: Vec::new(),
+        brackets: Vec::new(),
         lexed: Lexed::default(),
     };
     while let Some(c) = lexer.peek(0) {
@@ -111,8 +114,14 @@ pub(super) fn lex(code: &str) -> Lexed {
     if !lexer.templates.is_empty() {
         lexer.odd(Odd::Unfinished("a template"));
     }
+    let open =
+        std::mem::take(&mut lexer.brackets).into_iter().filter(|(bracket, _)| *bracket != SUBSTITUTION);
+    lexer.lexed.odd.extend(open.map(|(bracket, line)| OddPlace { what: Odd::Unbalanced(bracket), line }));
     lexer.lexed
 }
+
+/// Stands for `${` among the open brackets.
+const SUBSTITUTION: char = '$';
 
 struct Lexer {
     rest: Vec<char>,
@@ -125,6 +134,9 @@ struct Lexer {
     after_statement_parens: bool,
     /// For each open template the braces that are open inside what is put in.
     templates: Vec<usize>,
+    /// Brackets that are open, each with its line. The code becomes the body of a function; a bracket too many would end
+    /// that function, and what follows would be something else than what was read.
+    brackets: Vec<(char, usize)>,
     lexed: Lexed,
 }
 
@@ -181,6 +193,7 @@ impl Lexer {
             }
             '}' if self.templates.last() == Some(&0) => {
                 self.templates.pop();
+                self.close_bracket(SUBSTITUTION, '}');
                 self.skip(1);
                 self.template();
             }
@@ -217,7 +230,29 @@ impl Lexer {
         self.line_is_blank |= blank;
     }
 
+    /// What is open inside of the bracket that is closed was never closed.
+    fn close_bracket(&mut self, open: char, close: char) {
+        match self.brackets.last() {
+            Some((last, _)) if *last == open => drop(self.brackets.pop()),
+            // A template knows its own end.
+            _ if open == SUBSTITUTION => {
+                let start = self.brackets.iter().rposition(|(bracket, _)| *bracket == open).unwrap_or(0);
+                let inside = self.brackets.split_off(start).into_iter().skip(1);
+                let inside = inside.map(|(bracket, line)| OddPlace { what: Odd::Unbalanced(bracket), line });
+                self.lexed.odd.extend(inside);
+            }
+            _ => self.odd(Odd::Unbalanced(close)),
+        }
+    }
+
     fn sign(&mut self, c: char) {
+        match c {
+            '(' | '[' | '{' => self.brackets.push((c, self.line)),
+            ')' => self.close_bracket('(', c),
+            ']' => self.close_bracket('[', c),
+            '}' => self.close_bracket('{', c),
+            _ => {}
+        }
         match c {
             '(' => {
                 let last = self.lexed.tokens.len().wrapping_sub(1);

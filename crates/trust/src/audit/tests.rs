@@ -32,6 +32,39 @@ fn plain_code_has_no_findings() {
 }
 
 #[test]
+fn brackets_without_a_counterpart_are_errors() {
+    for code in [
+        "return 1; }",
+        "if (args.a) { return 1;",
+        "}), (() => { for (;;); })(), (async function () {",
+        "return 1; }); (async () => { await x",
+        "f(1",
+        "f(1))",
+        "[1, 2",
+        "a = [1, 2]]",
+        "f([1)]",
+        "f({ a: [1 })",
+        "`${ f( }`",
+        "`${ {a: 1 }`",
+        "return { a: `${b}` ",
+    ] {
+        let report = audit(&plugin(code, json!({})));
+        assert!(!report.passes, "{code}");
+        assert!(report.findings.iter().any(|found| found.code == Code::Syntax), "{code}: {report:?}");
+    }
+    for code in [
+        "return { a: [1, (2)], b: `${ f({ c: `${d[0]}` }) }` };",
+        "const open = '{[(', close = /[)\\]}]/; // }])\nreturn open + close /* { */;",
+        "if (a) { b() } else { c[d](e) }",
+    ] {
+        assert!(audit(&plugin(code, json!({}))).passes, "{code}");
+    }
+    let report = audit(&plugin("a();\nb(\nc();", json!({})));
+    assert!(report.findings[0].text.contains("`(` has no counterpart"), "{report:?}");
+    assert!(report.findings[0].place.ends_with("line 2"), "{report:?}");
+}
+
+#[test]
 fn every_construct_is_found() {
     for (code, found) in [
         ("eval('1')", Code::Eval),

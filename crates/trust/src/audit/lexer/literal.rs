@@ -170,6 +170,7 @@ impl Lexer {
                 Some('$') if self.peek(1) == Some('{') => {
                     self.skip(2);
                     self.templates.push(0);
+                    self.brackets.push((super::SUBSTITUTION, self.line));
                     break false;
                 }
                 Some('\\') => {
