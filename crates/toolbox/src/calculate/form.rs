@@ -9,7 +9,8 @@
 //! So only numbers can be kept: see `run`. A few operators run or allocate without end and without asking; they are refused,
 //! as is what has no place in a calculator.
 
-use super::CalculateError;
+use super::{CalculateError, SHOWN_CHARS};
+use crate::text::cut;
 
 /// Longest expression, in characters.
 pub const MAX_EXPRESSION_CHARS: usize = 1_000;
@@ -128,6 +129,33 @@ fn refuse_dice(expression: &str) -> Result<(), CalculateError> {
     Ok(())
 }
 
+/// Operators that need something on both sides. `%` and `!` stand behind a number, `+` and `-` before one.
+const BETWEEN: [&str; 8] = ["**", "*", "/", "^", "×", "÷", "·", "="];
+/// The same as words.
+const WORDS_BETWEEN: [&str; 4] = ["of", "to", "mod", "per"];
+
+/// fend says of such an expression only that it expected something.
+fn check_complete(text: &str) -> Result<(), CalculateError> {
+    let text = text.trim();
+    let is_word = |word: &str, around: Option<&str>| {
+        around.is_some_and(|rest| !rest.ends_with(|c: char| c.is_alphanumeric() || c == '_'))
+            && !word.is_empty()
+    };
+    let incomplete = |operator: &str, side| {
+        let part = cut(text, SHOWN_CHARS);
+        Err(CalculateError::Incomplete { operator: operator.to_owned(), side, part })
+    };
+    let signs = BETWEEN.iter().chain(&["+", "-"]).find(|sign| text.ends_with(**sign));
+    let words = || WORDS_BETWEEN.iter().find(|word| is_word(word, text.strip_suffix(**word)));
+    if let Some(operator) = signs.or_else(words) {
+        return incomplete(operator, "after");
+    }
+    match BETWEEN.iter().find(|sign| text.starts_with(**sign)) {
+        Some(operator) => incomplete(operator, "before"),
+        None => Ok(()),
+    }
+}
+
 /// A statement or a group that has begun.
 struct Open {
     text: String,
@@ -156,6 +184,7 @@ fn take_groups_out(expression: &str) -> Result<Vec<Step>, CalculateError> {
                 let Some(group) = open.pop() else {
                     return Err(CalculateError::Unbalanced { which: ')', at });
                 };
+                check_complete(&group.text)?;
                 let around = open.last_mut().unwrap_or(&mut statement);
                 around.has_groups = true;
                 if stays(&group) {
@@ -166,7 +195,7 @@ fn take_groups_out(expression: &str) -> Result<Vec<Step>, CalculateError> {
                     steps.push(Step { code: format!("{name} = {}", group.text), is_statement: false });
                 }
             }
-            ';' | '\n' if open.is_empty() => finish(&mut statement, &mut steps),
+            ';' | '\n' if open.is_empty() => finish(&mut statement, &mut steps)?,
             ';' => {
                 let instead = "close the parenthesis before the next statement begins";
                 return Err(CalculateError::NotOffered { what: ";".to_owned(), at, instead });
@@ -177,15 +206,17 @@ fn take_groups_out(expression: &str) -> Result<Vec<Step>, CalculateError> {
     if let Some(group) = open.last() {
         return Err(CalculateError::Unbalanced { which: '(', at: group.at });
     }
-    finish(&mut statement, &mut steps);
+    finish(&mut statement, &mut steps)?;
     if steps.is_empty() { Err(CalculateError::Empty) } else { Ok(steps) }
 }
 
-fn finish(statement: &mut Open, steps: &mut Vec<Step>) {
+fn finish(statement: &mut Open, steps: &mut Vec<Step>) -> Result<(), CalculateError> {
     let text = std::mem::take(&mut statement.text);
     if !text.trim().is_empty() {
+        check_complete(&text)?;
         steps.push(Step { code: text.trim().to_owned(), is_statement: true });
     }
+    Ok(())
 }
 
 fn stays(group: &Open) -> bool {
@@ -235,6 +266,38 @@ mod tests {
         assert!(steps(&format!("{}1{}", "(".repeat(MAX_DEPTH), ")".repeat(MAX_DEPTH))).is_ok());
         assert!(steps(&"(1)".repeat(MAX_GROUPS)).is_ok());
         assert_eq!(steps(&"(1)".repeat(MAX_GROUPS + 1)), Err(CalculateError::TooManyGroups));
+    }
+
+    #[test]
+    fn what_is_incomplete_is_told_with_its_operator() {
+        for (expression, operator, side) in [
+            ("2 +", "+", "after"),
+            ("2 + 3 *  ", "*", "after"),
+            ("2 -", "-", "after"),
+            ("2 **", "**", "after"),
+            ("10 /", "/", "after"),
+            ("2^", "^", "after"),
+            ("5 km to", "to", "after"),
+            ("15% of", "of", "after"),
+            ("7 mod", "mod", "after"),
+            ("a =", "=", "after"),
+            ("2 * (3 +)", "+", "after"),
+            ("sqrt(2 *)", "*", "after"),
+            ("2 + 3; 4 +", "+", "after"),
+            ("* 3", "*", "before"),
+            ("/ 3", "/", "before"),
+            ("2 + (^3)", "^", "before"),
+        ] {
+            let Err(CalculateError::Incomplete { operator: found, side: at, .. }) = steps(expression) else {
+                panic!("{expression}: {:?}", steps(expression))
+            };
+            assert_eq!((found.as_str(), at), (operator, side), "{expression}");
+        }
+        for fine in
+            ["-2", "+2", "15%", "5!", "3 potato", "2 + 3 auto", "30 mph", "5 ft to in", "(-2)", "of_1 = 2"]
+        {
+            assert!(steps(fine).is_ok(), "{fine}: {:?}", steps(fine));
+        }
     }
 
     #[test]

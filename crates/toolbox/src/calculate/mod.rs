@@ -64,6 +64,18 @@ pub enum CalculateError {
         /// Counted from 1.
         at: usize,
     },
+    /// An operator without what it works on.
+    #[error(
+        "the expression is incomplete: nothing stands {side} the `{operator}` in `{part}`; add a number there, as in `2 + 3`"
+    )]
+    Incomplete {
+        /// The operator.
+        operator: String,
+        /// `before` or `after`.
+        side: &'static str,
+        /// The part of the expression, perhaps cut.
+        part: String,
+    },
     /// Something that this calculator does not offer.
     #[error("`{what}` at character {at} cannot be used here; {instead}")]
     NotOffered {

@@ -65,6 +65,10 @@ fn errors_say_what_was_wrong_and_what_to_write() {
         "cannot calculate `1/0`: division by zero. Write it for example like `15% of 80`, `5 km to miles`, \
          `sqrt(2) to 20 dp`, `2^100`"
     );
+    assert_eq!(
+        ask("2 +").unwrap_err().to_string(),
+        "the expression is incomplete: nothing stands after the `+` in `2 +`; add a number there, as in `2 + 3`"
+    );
     let unknown = ask("2 + unobtainium").unwrap_err().to_string();
     assert!(unknown.contains("unknown identifier 'unobtainium'"), "{unknown}");
     let long = ask(&format!("{} + unobtainium", "1 + 1".repeat(100))).unwrap_err().to_string();
