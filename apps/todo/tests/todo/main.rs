@@ -113,7 +113,7 @@ fn the_definitions_are_those_of_the_guide() {
     assert_eq!(names, ["add_todo", "get_todos", "mark_todo_complete", "mark_todo_incomplete", "delete_todo"]);
     let add = app.definitions().next().unwrap();
     assert_eq!(
-        add.input_schema,
+        add.input_schema(),
         json!({
             "type": "object",
             "properties": {
