@@ -28,6 +28,8 @@ use crate::{
 
 /// When it is worth asking again for a call that runs in another process.
 const RETRY_RUNNING: Duration = Duration::from_secs(1);
+/// When it is worth asking again for a key where there are too many: they go one by one.
+const RETRY_FULL: Duration = Duration::from_secs(60);
 
 type Key = (CallOwner, Arc<str>);
 
@@ -199,7 +201,7 @@ fn no_room(limits: &CallLimits) -> ToolError {
         limits.user_keys,
         limits.key_lifetime.as_secs()
     );
-    ToolError::new(ErrorCode::RateLimited, text)
+    ToolError::new(ErrorCode::RateLimited, text).retry_after(RETRY_FULL)
 }
 
 fn unknown(why: &str) -> ToolError {
