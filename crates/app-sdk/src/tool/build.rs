@@ -252,7 +252,7 @@ mod tests {
         });
         let said = plain("b").output::<Sum>();
         for tool in [typed.build().unwrap(), said.build().unwrap()] {
-            let schema = tool.definition().output_schema.as_ref().unwrap();
+            let schema = tool.definition().output_schema().unwrap();
             assert_eq!(schema["properties"]["sum"]["type"], "integer");
         }
     }

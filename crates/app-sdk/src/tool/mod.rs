@@ -78,7 +78,7 @@ impl fmt::Debug for Tool {
 /// .category(Category::Communication)
 /// .read_only()
 /// .build()?;
-/// assert_eq!(tool.definition().input_schema["required"][0], "name");
+/// assert_eq!(tool.definition().input_schema()["required"][0], "name");
 /// # Ok::<(), toolyard_app_sdk::InvalidTool>(())
 /// ```
 pub fn create_tool<A, F, Fut, R, E>(

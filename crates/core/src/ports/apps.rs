@@ -7,8 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, value::RawValue};
 use toolyard_protocol::{
     Alias, PackageName, PlatformSettings, ToolName, UserId, app::AppDetails, device::Capabilities,
-    items::Items,
-    plugin::ContentHash,
+    items::Items, plugin::ContentHash,
 };
 
 use super::{SourceKind, StoreError, UpstreamRecord};
