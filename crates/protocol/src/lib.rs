@@ -35,6 +35,7 @@ pub mod id;
 pub mod items;
 pub mod legacy;
 pub mod line;
+pub mod log_text;
 pub mod mcp;
 pub mod name;
 pub mod name_hash;
@@ -50,6 +51,7 @@ pub mod tool;
 pub mod trace;
 pub mod upstream;
 pub mod visible;
+mod user_id;
 pub mod wildcard;
 
 pub use error::ErrorCode;

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize, de};
 
 use crate::name_hash::{NAME_HASH_CHARS, ends_like_name_hash, name_hash};
 
+use crate::user_id::is_invisible;
+
 /// Longest package name.
 pub const MAX_PACKAGE_CHARS: usize = 100;
 /// Longest local tool name.
@@ -37,10 +39,14 @@ pub enum InvalidName {
     Tool(String),
 }
 
-/// A text for an error message, cut so that hostile input cannot fill the log.
+/// A text for an error message, cut so that hostile input cannot fill the log. What one cannot see is written as its
+/// number, so that the message says what is wrong and a text cannot pretend to be another one.
 pub(crate) fn shown(text: &str) -> String {
-    let mut shown: String = text.chars().take(80).collect();
-    if shown.len() < text.len() {
+    let mut shown = String::new();
+    for c in text.chars().take(80) {
+        if is_invisible(c) { shown.extend(c.escape_unicode()) } else { shown.push(c) }
+    }
+    if text.chars().nth(80).is_some() {
         shown.push('…');
     }
     shown

@@ -195,15 +195,28 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-fn named_user(headers: &HeaderMap) -> Result<Option<UserId>, Failure> {
-    let Some(value) = headers.get(USER_HEADER) else { return Ok(None) };
+/// The user whom the header names.
+pub(crate) fn named_user(headers: &HeaderMap) -> Result<Option<UserId>, Failure> {
+    let mut values = headers.get_all(USER_HEADER).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    // Which of two was meant, a proxy in front of us may see differently.
+    if values.next().is_some() {
+        return Err(Failure::invalid(format!("{USER_HEADER}: sent more than once; send it once")));
+    }
     // Unreadable is not the same as missing: the request would be somebody else's.
     let text = std::str::from_utf8(value.as_bytes())
         .map_err(|_| Failure::invalid(format!("{USER_HEADER}: expected UTF-8")))?;
-    if text.trim().is_empty() {
+    if text.is_empty() {
         return Ok(None);
     }
     text.parse().map(Some).map_err(|error| Failure::invalid(format!("{USER_HEADER}: {error}")))
+}
+
+/// Whether a page of another site makes the browser send this request, as with a picture or a link. A request with an
+/// Origin was judged by that already. Another port of this machine counts as the same site to a browser, not to us.
+fn is_cross_site(headers: &HeaderMap) -> bool {
+    let site = header(headers, "sec-fetch-site");
+    site.is_some_and(|site| !matches!(site, "same-origin" | "none")) && !headers.contains_key(header::ORIGIN)
 }
 
 /// Who is asking, by credential; in dev mode by header.
@@ -217,6 +230,11 @@ pub(crate) async fn identify(state: &AppState, headers: &HeaderMap) -> Result<Id
         None if headers.contains_key(header::AUTHORIZATION) => {
             Err(Refusal::BadCredential("expected `Authorization: Bearer …`".to_owned()).into())
         }
+        None if state.auth_mode == AuthMode::Dev && is_cross_site(headers) => Err(Refusal::Forbidden(
+            "a web page of another site sent this request, and in dev mode no credential shows that you wanted it; \
+             open this address yourself, or send a token",
+        )
+        .into()),
         None if state.auth_mode == AuthMode::Dev => Ok(match named_user(headers)? {
             Some(user) => Identity::Person {
                 name: user.as_str().to_owned(),
@@ -243,7 +261,11 @@ pub(crate) async fn by_credential(state: &AppState, credential: &str) -> Result<
     let error = match state.tokens.verify(credential, now) {
         Ok(claims) => {
             let proof = Proof::Token { until: claims.exp, id: claims.jti.clone() };
-            return Ok(Identity::Person { name: claims.sub.clone(), role: claims.role, proof });
+            // Folded like every other name: one person has one name as a developer and as a user. A name that no user can
+            // have, such as that of a build, stays as it is and acts for nobody.
+            let name =
+                claims.sub.parse().map_or_else(|_| claims.sub.clone(), |user: UserId| user.to_string());
+            return Ok(Identity::Person { name, role: claims.role, proof });
         }
         Err(error) => error,
     };

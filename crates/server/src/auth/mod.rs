@@ -13,7 +13,7 @@ mod tokens;
 
 pub(crate) use self::identity::{
     ActingFor, Anybody, Builder, Curator, ForUser, Lease, Person, USER_HEADER, acting, acting_over_mcp,
-    by_credential, identify,
+    by_credential, identify, named_user,
 };
 pub(crate) use self::issue::{ROOM, issue};
 pub use self::{

@@ -6,7 +6,11 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
 use jiff::Timestamp;
-use jsonwebtoken::{Algorithm, DecodingKey, Validation, jwk::JwkSet};
+use jsonwebtoken::{
+    Algorithm, DecodingKey, Validation,
+    jwk::{Jwk, KeyAlgorithm, KeyOperations, PublicKeyUse},
+};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::time::{Duration, Instant};
 use toolyard_net::HttpClient;
@@ -15,6 +19,8 @@ use toolyard_protocol::UserId;
 use super::TokenError;
 use crate::config::OidcConfig;
 
+/// The claim with an e-mail address: the only one in which case does not matter.
+const EMAIL: &str = "email";
 /// Largest list of keys.
 const MAX_KEYS_BYTES: usize = 256 * 1024;
 /// How long the issuer may take.
@@ -39,8 +45,44 @@ pub struct Oidc {
     fetching: tokio::sync::Mutex<()>,
 }
 
-/// Keys by their id.
-type Keys = Vec<(Option<String>, DecodingKey)>;
+/// A published key that may verify tokens.
+struct VerifyKey {
+    id: Option<String>,
+    /// The only algorithm it is for, where the issuer says so.
+    algorithm: Option<KeyAlgorithm>,
+    key: DecodingKey,
+}
+
+type Keys = Vec<VerifyKey>;
+
+/// A list of keys, each of them raw: one that cannot be read must not lose the others.
+#[derive(Deserialize)]
+struct RawKeySet {
+    keys: Vec<Value>,
+}
+
+impl VerifyKey {
+    /// None where the key is for something else than verifying, such as encryption, or of a kind that we do not know.
+    fn from_json(key: Value) -> Option<Self> {
+        let jwk: Jwk = serde_json::from_value(key).ok()?;
+        let common = &jwk.common;
+        let for_signatures =
+            common.public_key_use.as_ref().is_none_or(|usage| *usage == PublicKeyUse::Signature);
+        let operations = common.key_operations.as_ref();
+        if !for_signatures
+            || operations.is_some_and(|operations| !operations.contains(&KeyOperations::Verify))
+        {
+            return None;
+        }
+        let key = DecodingKey::from_jwk(&jwk).ok()?;
+        Some(Self { id: jwk.common.key_id, algorithm: jwk.common.key_algorithm, key })
+    }
+
+    fn fits(&self, id: Option<&str>, algorithm: Algorithm) -> bool {
+        let is_named = id.is_none() || self.id.as_deref() == id;
+        is_named && self.algorithm.is_none_or(|only| only == KeyAlgorithm::from(algorithm))
+    }
+}
 
 #[derive(Default)]
 struct Fetched {
@@ -66,8 +108,8 @@ impl Oidc {
         rules.set_required_spec_claims(&["exp", "iss", "aud"]);
         rules.validate_exp = false;
         let keys = self.keys_for(header.kid.as_deref()).await;
-        let fits = |kid: &Option<String>| header.kid.is_none() || *kid == header.kid;
-        let mut candidates = keys.iter().filter(|(kid, _)| fits(kid)).map(|(_, key)| key);
+        let fits = |key: &&VerifyKey| key.fits(header.kid.as_deref(), header.alg);
+        let mut candidates = keys.iter().filter(fits).map(|key| &key.key);
         let claims =
             candidates.find_map(|key| jsonwebtoken::decode::<Map<String, Value>>(token, key, &rules).ok());
         let claims = claims.ok_or(TokenError::Invalid)?.claims;
@@ -76,12 +118,36 @@ impl Oidc {
         if claims.get("nbf").and_then(Value::as_i64).is_some_and(|from| from > now.as_second() + SKEW_S) {
             return Err(TokenError::Invalid);
         }
-        // Whoever can enter any address at the issuer must not become its owner here.
-        if self.config.user_claim == "email" && claims.get("email_verified").is_some_and(|v| *v != true) {
-            return Err(TokenError::Invalid);
+        Ok((self.user(&claims)?, until))
+    }
+
+    /// Whom the claims name.
+    fn user(&self, claims: &Map<String, Value>) -> Result<UserId, TokenError> {
+        let claim = &self.config.user_claim;
+        let not_usable = |why: String| TokenError::NoUser(format!("its claim `{claim}` {why}"));
+        let text = claims.get(claim).ok_or_else(|| not_usable("is missing".to_owned()))?;
+        let text = text.as_str().ok_or_else(|| not_usable("is not a string".to_owned()))?;
+        if claim != EMAIL {
+            // `Ada` and `ada` are two people where the issuer says so.
+            return UserId::from_case_sensitive(text)
+                .map_err(|error| not_usable(format!("cannot be used: {error}")));
         }
-        let user = claims.get(&self.config.user_claim).and_then(Value::as_str).ok_or(TokenError::Invalid)?;
-        Ok((user.parse().map_err(|_| TokenError::Invalid)?, until))
+        // Someone who can enter any address at the issuer must not become its owner here.
+        match claims.get("email_verified") {
+            Some(Value::Bool(true)) => {}
+            None if !self.config.require_email_verified => {}
+            Some(_) => {
+                return Err(not_usable(
+                    "is not a verified address; verify it at your identity provider".to_owned(),
+                ));
+            }
+            None => {
+                let why = "comes without `email_verified`; the operator can set auth.oidc.require_email_verified = false \
+                           if the issuer verifies every address";
+                return Err(not_usable(why.to_owned()));
+            }
+        }
+        text.parse().map_err(|error| not_usable(format!("cannot be used: {error}")))
     }
 
     /// The known keys, fetched anew where the one that is asked for is not among them.
@@ -111,7 +177,7 @@ impl Oidc {
 
     fn fresh_enough(&self, kid: Option<&str>) -> Option<Arc<Keys>> {
         let known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        let has = known.keys.iter().any(|(known, _)| kid.is_none() || known.as_deref() == kid);
+        let has = known.keys.iter().any(|known| kid.is_none() || known.id.as_deref() == kid);
         let refetch = Duration::from_secs(self.config.refetch_s);
         let recent = known.at.is_some_and(|at| at.elapsed() < refetch);
         (has || recent).then(|| known.keys.clone())
@@ -124,8 +190,7 @@ impl Oidc {
             return Err(format!("HTTP status {}", answer.status));
         }
         let body = answer.bytes(MAX_KEYS_BYTES).await.map_err(|e| e.to_string())?;
-        let keys: JwkSet = serde_json::from_slice(&body).map_err(|e| e.to_string())?;
-        let read = |jwk| DecodingKey::from_jwk(jwk).ok();
-        Ok(keys.keys.iter().filter_map(|jwk| Some((jwk.common.key_id.clone(), read(jwk)?))).collect())
+        let set: RawKeySet = serde_json::from_slice(&body).map_err(|e| e.to_string())?;
+        Ok(set.keys.into_iter().filter_map(VerifyKey::from_json).collect())
     }
 }

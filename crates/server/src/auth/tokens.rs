@@ -46,6 +46,9 @@ pub enum TokenError {
     /// Called back.
     #[error("the token was revoked; get a new one")]
     Revoked,
+    /// Valid, but it names no user.
+    #[error("the token names no user: {0}")]
+    NoUser(String),
     /// The root key cannot make a key pair.
     #[error("tokens cannot be made with this root key")]
     NoKey,

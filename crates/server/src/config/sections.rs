@@ -92,9 +92,14 @@ pub struct OidcConfig {
     pub audience: String,
     /// Where the issuer's keys are.
     pub jwks_url: String,
-    /// The claim that is the user's id.
+    /// The claim that is the user's id. `email` is case-insensitive. Every other claim is case-sensitive: an upper-case
+    /// letter becomes `^` and the lower-case letter in the user id, so that `Ada` and `ada` stay two users.
     #[serde(default = "email")]
     pub user_claim: String,
+    /// Whether tokens must say `email_verified: true` when `user_claim` is `email`. Set it to false only if the issuer
+    /// verifies every address and leaves the claim out; `email_verified: false` is always refused.
+    #[serde(default = "yes")]
+    pub require_email_verified: bool,
     /// Keys are fetched again when a token names an unknown one, but not more often than once in so many seconds.
     #[serde(default = "a_minute")]
     pub refetch_s: u64,
@@ -102,6 +107,10 @@ pub struct OidcConfig {
 
 fn email() -> String {
     "email".to_owned()
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn a_minute() -> u64 {
@@ -277,8 +286,11 @@ pub struct NetConfig {
     pub allow_loopback: Option<bool>,
     /// Whether apps may be on private addresses.
     pub allow_private: bool,
-    /// Address ranges that are allowed beside: `10.1.0.0/16`.
+    /// Address ranges in which apps and upstreams may also be: `10.1.0.0/16`.
     pub also_allow: Vec<String>,
+    /// Address ranges that `fetch_page`, plugins and pictures of apps may reach beside public addresses: `10.1.2.0/24`.
+    /// None of the settings above applies to them, because models, users and web pages choose those addresses.
+    pub web_allow: Vec<String>,
     /// How long a connection may take to open, in milliseconds.
     pub connect_timeout_ms: u64,
     /// Idle connections that are kept for each app.
@@ -291,6 +303,7 @@ impl Default for NetConfig {
             allow_loopback: None,
             allow_private: false,
             also_allow: Vec::new(),
+            web_allow: Vec::new(),
             connect_timeout_ms: 5_000,
             idle_per_app: 256,
         }

@@ -77,8 +77,8 @@ async fn list(
         return Err(Failure::invalid(format!("q: at most {MAX_WORDS} characters")));
     }
     let limit = query.limit.unwrap_or(DEFAULT_USERS).clamp(1, MAX_USERS);
-    // Ids are in lower case.
-    let part = query.q.trim().to_lowercase();
+    // Ids are folded like this.
+    let part = query.q.trim().to_ascii_lowercase();
     let summary = |user_id: &UserId, apps| UserSummary {
         user_id: user_id.clone(),
         live: false,

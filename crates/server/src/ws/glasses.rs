@@ -14,7 +14,7 @@ use toolyard_sessions::DeviceOrder;
 
 use super::pump::{Incoming, Pump, bounded};
 use crate::{
-    auth::{ForUser, Identity, Lease, Role, USER_HEADER, by_credential},
+    auth::{ForUser, Identity, Lease, Role, by_credential, named_user},
     config::AuthMode,
     error::Failure,
     rest::{Answer, ok, session::open},
@@ -82,27 +82,39 @@ async fn device_user(
             }
         };
     }
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let bearer = text(header::AUTHORIZATION.as_str()).and_then(|value| value.strip_prefix("Bearer "));
-    let named = text(USER_HEADER).or(query.user.as_deref());
-    let (name, lease) = match query.token.as_deref().or(bearer) {
+    let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let bearer = bearer.and_then(|value| value.strip_prefix("Bearer "));
+    let named = device_owner(query, headers)?;
+    let (user, lease) = match query.token.as_deref().or(bearer) {
         Some(token) => match by_credential(state, token).await {
             // An operator connects a device for whom they name, as they call tools for whom they name.
             Ok(Identity::Person { name, role, proof }) => match named {
-                Some(user) if role == Role::Operator => (user.to_owned(), proof.into()),
-                _ => (name, proof.into()),
+                Some(user) if role == Role::Operator => (user, proof.into()),
+                _ => (name.parse().map_err(|error| format!("{error}"))?, proof.into()),
             },
             Ok(Identity::App(_)) => return Err("a device needs a user's token".to_owned()),
             Err(_) => return Err("the token is not valid here".to_owned()),
         },
         None if state.auth_mode == AuthMode::Dev => {
             let named = named.ok_or("name the user: `?user=` or X-User-Id, or send a token")?;
-            (named.to_owned(), Lease::default())
+            (named, Lease::default())
         }
         None => return Err("send a token: `Authorization: Bearer`, or `?token=`".to_owned()),
     };
-    let user = name.parse().map_err(|error| format!("{error}"))?;
     Ok((user, lease))
+}
+
+/// The user whom the request names: by header, or in the query where no header can be set.
+fn device_owner(query: &DeviceQuery, headers: &HeaderMap) -> Result<Option<UserId>, String> {
+    let by_header = named_user(headers).map_err(|failure| match failure {
+        Failure::Api(error) => error.message,
+        Failure::Refused(refusal) => refusal.to_string(),
+    })?;
+    match (by_header, query.user.as_deref()) {
+        (Some(user), _) => Ok(Some(user)),
+        (None, Some(user)) => user.parse().map(Some).map_err(|error| format!("user: {error}")),
+        (None, None) => Ok(None),
+    }
 }
 
 async fn run(state: AppState, user: UserId, lease: Lease, socket: WebSocket) {

@@ -251,3 +251,55 @@ async fn the_root_key_is_changed_in_two_starts_and_nothing_is_lost() {
     p.bearer(&token).get("/api/tools").await.expect(401);
     call(&p, &newer).await;
 }
+
+/// Texts that are no user: case variants beyond ASCII, what one cannot see, other forms of the same text.
+const NOT_USERS: [&str; 6] =
+    ["\u{212a}ate", "k\u{200b}ate", "k\u{e9}\u{2060}", "J\u{d6}RG", "jo\u{308}rg", "\u{ff4b}ate"];
+
+#[tokio::test]
+async fn two_people_never_become_one_user() {
+    let p = Platform::start().await;
+    let (_app, _device) = p.echo().await;
+    let _kate = p.device("kate").await;
+    let encoded = |text: &str| text.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
+    let key = p.nobody().post(&format!("/api/apps/{ECHO}/key"), &json!({})).await.expect(200).json();
+    let app = || p.bearer(&format!("{ECHO}:{}", key["apiKey"].as_str().unwrap()));
+    for text in NOT_USERS {
+        let path = encoded(text);
+        for answer in [
+            p.user(text).get("/api/session").await,
+            p.user(text).get("/api/me").await,
+            p.user(text).put(&format!("/api/installs/{ECHO}"), &json!({})).await,
+            p.bearer(&p.token("root", Role::Operator)).header("x-user-id", text).get("/api/session").await,
+            app().header("x-user-id", text).get("/api/tools").await,
+            app().get(&format!("/api/sdk/simple-storage/{path}")).await,
+            p.nobody().get(&format!("/api/calls?user={path}")).await,
+            p.nobody().post("/api/tokens", &json!({ "name": "x", "user": text })).await,
+            p.nobody()
+                .post(
+                    &format!("/api/tools/apps/{ECHO}/tool"),
+                    &json!({ "toolId": "echo", "userId": text, "toolParameters": {} }),
+                )
+                .await,
+        ] {
+            let answer = answer.expect(400);
+            assert!(answer.text.contains("user id"), "{text:?}: {}", answer.text);
+        }
+        p.nobody().get(&format!("/api/tools/users/{path}/tools")).await.expect(404);
+        p.bearer(&p.token(text, Role::User)).get("/api/session").await.expect(401);
+        let url = format!("{}/glasses-ws?user={path}", p.url.replace("http", "ws"));
+        assert!(tokio_tungstenite::connect_async(url).await.is_err(), "{text:?}");
+    }
+    // A name in two spellings is one developer and one user.
+    let dora = |name: &str| p.bearer(&p.token(name, Role::Developer));
+    dora("Dora").post("/api/apps", &json!({ "packageName": "com.example.d" })).await.expect(201);
+    dora("dora").get("/api/apps/com.example.d").await.expect(200);
+}
+
+#[tokio::test]
+async fn a_user_is_named_once() {
+    let p = Platform::start().await;
+    let twice =
+        p.as_with(&[("x-user-id", "ada"), ("x-user-id", "bob")]).get("/api/session").await.expect(400);
+    assert!(twice.text.contains("more than once"), "{}", twice.text);
+}

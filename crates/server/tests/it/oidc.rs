@@ -70,6 +70,10 @@ struct World {
 
 impl World {
     async fn start(refetch_s: u64) -> Self {
+        Self::configured(refetch_s, |_| {}).await
+    }
+
+    async fn configured(refetch_s: u64, change: impl FnOnce(&mut OidcConfig)) -> Self {
         let (issuer, key) = (FakeApp::start("issuer").await, Key::ed25519("one"));
         // Also a secret, published by mistake: whoever reads it could sign with it.
         let oct = json!({ "kty": "oct", "alg": "HS256", "kid": "shared", "k": base64url("secret") });
@@ -77,13 +81,16 @@ impl World {
         let jwks_url = issuer.url() + "/tool";
         let p = Platform::with(|config| {
             tokens_only(config);
-            config.auth.oidc = Some(OidcConfig {
+            let mut oidc = OidcConfig {
                 issuer: ISSUER.to_owned(),
                 audience: "toolyard".to_owned(),
                 jwks_url,
                 user_claim: "email".to_owned(),
+                require_email_verified: true,
                 refetch_s,
-            });
+            };
+            change(&mut oidc);
+            config.auth.oidc = Some(oidc);
         })
         .await;
         Self { p, issuer, key }
@@ -91,7 +98,8 @@ impl World {
 
     fn claims(&self) -> Value {
         let now = self.p.clock.now().as_second();
-        json!({ "iss": ISSUER, "aud": "toolyard", "sub": "4711", "email": "Ada@Example.com", "iat": now, "exp": now + 60 })
+        json!({ "iss": ISSUER, "aud": "toolyard", "sub": "4711", "email": "Ada@Example.com", "email_verified": true,
+            "iat": now, "exp": now + 60 })
     }
 
     fn claims_with(&self, member: &str, value: Value) -> Value {
@@ -151,6 +159,11 @@ async fn every_claim_is_checked() {
         ("email", json!(5)),
         ("email_verified", json!(false)),
         ("email_verified", json!("false")),
+        ("email_verified", Value::Null),
+        // KELVIN SIGN, a zero-width space, a decomposed letter.
+        ("email", json!("\u{212a}ate@example.com")),
+        ("email", json!("ada\u{200b}@example.com")),
+        ("email", json!("jo\u{308}rg@example.com")),
     ] {
         let claims = world.claims_with(member, value);
         let answer = world.session(&world.key.sign(&claims)).await;
@@ -233,4 +246,65 @@ async fn keys_that_cannot_be_read_leave_the_known_ones_in_place() {
         world.session(&world.key.sign(&world.claims())).await.expect(200);
     }
     assert_eq!(world.fetches(), 5);
+}
+
+#[tokio::test]
+async fn an_address_must_be_verified_unless_the_operator_says_that_the_issuer_does_it() {
+    let world = World::start(60).await;
+    let mut claims = world.claims();
+    claims.as_object_mut().unwrap().remove("email_verified");
+    let refused = world.session(&world.key.sign(&claims)).await.expect(401);
+    assert!(refused.text.contains("auth.oidc.require_email_verified"), "{}", refused.text);
+
+    let world = World::configured(60, |oidc| oidc.require_email_verified = false).await;
+    let mut claims = world.claims();
+    claims.as_object_mut().unwrap().remove("email_verified");
+    world.session(&world.key.sign(&claims)).await.expect(200);
+    claims["email_verified"] = json!(false);
+    world.session(&world.key.sign(&claims)).await.expect(401);
+}
+
+#[tokio::test]
+async fn subjects_that_differ_in_case_are_two_users() {
+    let world = World::configured(60, |oidc| oidc.user_claim = "sub".to_owned()).await;
+    let mut seen = std::collections::BTreeSet::new();
+    for sub in ["ada", "Ada", "ADA", "^ada", "a^da"] {
+        let token = world.key.sign(&world.claims_with("sub", json!(sub)));
+        let user = world.session(&token).await.expect(200).json()["userId"].as_str().unwrap().to_owned();
+        assert!(seen.insert(user.clone()), "{sub} is {user}, as another one is");
+        // The id that an app sees names the same user on the way back.
+        assert_eq!(user.parse::<toolyard_protocol::UserId>().unwrap().as_str(), user);
+    }
+    for sub in ["\u{212a}", "ada\u{200d}", " ada", "ada ", "a b", ""] {
+        let token = world.key.sign(&world.claims_with("sub", json!(sub)));
+        let refused = world.session(&token).await.expect(401);
+        assert!(refused.text.contains("`sub`"), "{}", refused.text);
+    }
+}
+
+#[tokio::test]
+async fn a_key_verifies_only_what_the_issuer_publishes_it_for() {
+    for (member, value, good) in [
+        ("use", json!("sig"), true),
+        ("use", json!("enc"), false),
+        ("use", json!("other"), false),
+        ("key_ops", json!(["verify"]), true),
+        ("key_ops", json!(["sign", "verify"]), true),
+        ("key_ops", json!(["encrypt"]), false),
+        ("key_ops", json!([]), false),
+        ("alg", json!("EdDSA"), true),
+        ("alg", json!("ES256"), false),
+        ("alg", json!("unheard-of"), false),
+        ("x", json!(5), false),
+    ] {
+        let world = World::start(0).await;
+        let mut jwk = world.key.jwk.clone();
+        jwk[member] = value.clone();
+        // One that cannot be read does not lose the others.
+        let second = Key::p256("two");
+        world.issuer.acts(Act::Json(200, json!({ "keys": [5, { "kty": "new" }, jwk, second.jwk] })));
+        let answer = world.session(&world.key.sign(&world.claims())).await;
+        assert_eq!(answer.status == 200, good, "{member}: {value}: {}", answer.text);
+        world.session(&second.sign(&world.claims())).await.expect(200);
+    }
 }

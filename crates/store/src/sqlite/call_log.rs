@@ -7,7 +7,7 @@ use toolyard_core::{
     ports::{CallFilter, CallLog, CallRecord, SourceKind, StoreError, UsageFilter},
 };
 use toolyard_protocol::{
-    CallId, ErrorCode,
+    CallId, ErrorCode, UserId,
     api::{StepTimes, UsageRow},
 };
 
@@ -73,7 +73,7 @@ impl CallRow {
     fn read(self) -> Result<CallRecord, StoreError> {
         Ok(CallRecord {
             id: parsed("call id", &self.id)?,
-            user: parsed("user", &self.user)?,
+            user: UserId::from_stored(&self.user),
             tool: self.tool.into(),
             package: self.package.map(|package| parsed("package name", &package)).transpose()?,
             source: read_source(&self.source)?,

@@ -73,7 +73,7 @@ impl Installs for SqliteStore {
             "SELECT user, COUNT(*) FROM installs WHERE user LIKE ?1 ESCAPE '\\' GROUP BY user ORDER BY user LIMIT ?2",
         );
         let rows = query.bind(pattern(part)).bind(limit).fetch_all(&self.read).await.map_err(failed)?;
-        rows.into_iter().map(|(user, apps)| Ok((parsed("user", &user)?, unsigned(apps)))).collect()
+        rows.into_iter().map(|(user, apps)| Ok((UserId::from_stored(&user), unsigned(apps)))).collect()
     }
 
     async fn grant(&self, user: &UserId, package: &PackageName, assistant: bool) -> Result<bool, StoreError> {

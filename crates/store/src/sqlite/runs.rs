@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use toolyard_core::ports::{Runs, StoreError, StoredRun};
-use toolyard_protocol::AppSessionId;
+use toolyard_protocol::{AppSessionId, UserId};
 
 use super::{SqliteStore, failed, rows::parsed};
 
@@ -35,7 +35,7 @@ impl Runs for SqliteStore {
         let run = |(session, user, package, by_user): (String, String, String, bool)| {
             Ok(StoredRun {
                 session: parsed("app session", &session)?,
-                user: parsed("user", &user)?,
+                user: UserId::from_stored(&user),
                 package: parsed("package name", &package)?,
                 by_user,
             })

@@ -208,7 +208,7 @@ impl UpstreamTokens for SqliteStore {
         );
         let rows = query.fetch_all(&self.read).await.map_err(failed)?;
         let read = |(package, user, sealed): (String, String, Vec<u8>)| {
-            Ok((parsed("package name", &package)?, parsed("user", &user)?, sealed))
+            Ok((parsed("package name", &package)?, UserId::from_stored(&user), sealed))
         };
         rows.into_iter().map(read).collect()
     }

@@ -138,6 +138,7 @@ async fn the_metadata_names_the_url_that_users_type() {
             issuer: "https://accounts.example.com".into(),
             audience: "toolyard".into(),
             jwks_url: "http://127.0.0.1:1/jwks".into(),
+            require_email_verified: true,
             user_claim: "sub".into(),
             refetch_s: 60,
         });
