@@ -1,14 +1,14 @@
 //! Runs the assistant.
 
 use std::{
-    io::{self, IsTerminal as _, Write as _},
+    io::{self, Write as _},
     net::SocketAddr,
     path::PathBuf,
     process::ExitCode,
 };
 
 use clap::Parser;
-use toolyard_app_sdk::{AppServer, BuildError, RegisterError};
+use toolyard_app_sdk::{AppServer, BuildError, LogLines, RegisterError};
 use toolyard_assistant::{
     Assistant, SetupError, World,
     config::{Config, ConfigError},
@@ -74,9 +74,11 @@ enum RunError {
 #[tokio::main]
 async fn main() -> ExitCode {
     let options = Options::parse();
-    // Colours are for people: a log that goes into a file has none.
-    let colours = io::stderr().is_terminal();
-    tracing_subscriber::fmt().with_env_filter(&options.log).with_ansi(colours).with_writer(io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(&options.log)
+        .with_writer(LogLines::stderr)
+        .with_ansi(false)
+        .init();
     match run(options).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

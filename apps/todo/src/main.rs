@@ -1,13 +1,9 @@
 //! Runs the to-do list.
 
-use std::{
-    io::{self, IsTerminal as _},
-    net::SocketAddr,
-    process::ExitCode,
-};
+use std::{io, net::SocketAddr, process::ExitCode};
 
 use clap::Parser;
-use toolyard_app_sdk::{AppServer, BuildError, RegisterError};
+use toolyard_app_sdk::{AppServer, BuildError, LogLines, RegisterError};
 
 /// The sample app of the guide: a to-do list
 #[derive(Debug, Parser)]
@@ -51,9 +47,11 @@ enum RunError {
 #[tokio::main]
 async fn main() -> ExitCode {
     let options = Options::parse();
-    // Colours are for people: a log that goes into a file has none.
-    let colours = io::stderr().is_terminal();
-    tracing_subscriber::fmt().with_env_filter(&options.log).with_ansi(colours).with_writer(io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(&options.log)
+        .with_writer(LogLines::stderr)
+        .with_ansi(false)
+        .init();
     match run(options).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -101,6 +101,7 @@ mod http;
 mod items;
 mod limits;
 mod lock;
+mod log_lines;
 mod register;
 mod server;
 mod session;
@@ -113,6 +114,7 @@ pub use items::{
     create_prompt, create_resource, create_resource_template,
 };
 pub use limits::{Limits, MAX_BODY_BYTES, MAX_MESSAGE_BYTES, MAX_REPLY_BYTES, MAX_SPEECH_BYTES};
+pub use log_lines::LogLines;
 pub use register::RegisterError;
 pub use server::AppServer;
 pub use session::{

@@ -135,7 +135,13 @@ impl Service<Uri> for Dialer {
                 Some((_, address)) => judge(host, std::iter::once(address), &guard)?,
                 None => judged_addresses(host, port, &guard).await?,
             };
-            dial(host, &addresses, time_limit).await
+            let stream = dial(host, &addresses, time_limit).await?;
+            // A listener on every address answers on addresses of this machine that only the system knows.
+            let (local, peer) = (stream.local_addr(), stream.peer_addr());
+            if local.ok().zip(peer.ok()).is_some_and(|(local, peer)| guard.is_own_connection(local, peer)) {
+                return Err(UrlRefused::OwnListener.into());
+            }
+            Ok(Tcp::new(stream))
         })
     }
 }
@@ -162,7 +168,11 @@ fn target(uri: &Uri) -> Result<(&str, u16), UrlRefused> {
 async fn judged_addresses(host: &str, port: u16, guard: &Guard) -> Result<Vec<SocketAddr>, ConnectError> {
     if let Ok(address) = host.parse::<IpAddr>() {
         check_address(address, guard)?;
-        return Ok(vec![SocketAddr::new(address, port)]);
+        let socket = SocketAddr::new(address, port);
+        if guard.is_own_listener(socket) {
+            return Err(UrlRefused::OwnListener.into());
+        }
+        return Ok(vec![socket]);
     }
     let found = lookup_host((host, port))
         .await
@@ -179,31 +189,35 @@ fn judge(
     let mut refused = None;
     let mut allowed = Vec::new();
     for socket in found {
-        match guard.check(socket.ip()) {
+        let refusal = match guard.check(socket.ip()) {
+            Err(kind) => UrlRefused::Name { host: host.to_owned(), address: Some(socket.ip()), kind },
+            // The whole name: one that leads here leads nowhere else for sure.
+            Ok(()) if guard.is_own_listener(socket) => return Err(UrlRefused::OwnListener.into()),
             Ok(()) if allowed.len() == MAX_ADDRESSES => break,
-            Ok(()) => allowed.push(socket),
-            Err(kind) => refused = refused.or(Some((socket.ip(), kind))),
-        }
+            Ok(()) => {
+                allowed.push(socket);
+                continue;
+            }
+        };
+        refused.get_or_insert(refusal);
     }
     match refused {
         _ if !allowed.is_empty() => Ok(allowed),
-        Some((address, kind)) => {
-            Err(UrlRefused::Name { host: host.to_owned(), address: Some(address), kind }.into())
-        }
+        Some(refusal) => Err(refusal.into()),
         None => Err(NotSent::NameNotFound { host: host.to_owned(), detail: "no address".to_owned() }.into()),
     }
 }
 
 /// Tries one address after the other. Each has its share of the time, so that a dead first address (often IPv6) does
 /// not use up all of it; the last has what is left.
-async fn dial(host: &str, addresses: &[SocketAddr], time_limit: Duration) -> Result<Tcp, ConnectError> {
+async fn dial(host: &str, addresses: &[SocketAddr], time_limit: Duration) -> Result<TcpStream, ConnectError> {
     let share = time_limit / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
     let mut detail = String::from("no address");
     for (index, address) in addresses.iter().enumerate() {
         let is_last = index + 1 == addresses.len();
         let attempt = timeout(if is_last { Duration::MAX } else { share }, connect(*address)).await;
         detail = match attempt {
-            Ok(Ok(stream)) => return Ok(Tcp::new(stream)),
+            Ok(Ok(stream)) => return Ok(stream),
             Ok(Err(error)) => error.to_string(),
             Err(_) => format!("no answer within {share:?}"),
         };
@@ -292,6 +306,41 @@ mod tests {
                 matches!(judged, Err(ConnectError::Refused(_) | ConnectError::NotSent(_))),
                 "{host}: {judged:?}"
             );
+        }
+    }
+
+    #[tokio::test]
+    async fn the_own_listener_is_never_called() {
+        for bound in ["127.0.0.1:0", "0.0.0.0:0"] {
+            let listener = tokio::net::TcpListener::bind(bound).await.unwrap();
+            let own = listener.local_addr().unwrap();
+            let policy = crate::GuardPolicy { own_listener: Some(own), ..open_policy() };
+            let guard = Guard::new(policy);
+            let mut dialer =
+                Dialer { guard: guard.clone(), time_limit: Duration::from_secs(5), elsewhere: None };
+            for host in ["127.0.0.1", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]", "[::]"] {
+                let url = format!("http://{host}:{}/", own.port());
+                let outcome = dialer.call(url.parse().unwrap()).await.map(|_| ());
+                assert!(
+                    matches!(outcome, Err(ConnectError::Refused(UrlRefused::OwnListener))),
+                    "{url}: {outcome:?}"
+                );
+                let parsed = crate::OutsideUrl::parse(&url, &guard);
+                assert_eq!(parsed, Err(UrlRefused::OwnListener), "{url}");
+            }
+            let other = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let url = format!("http://{}/", other.local_addr().unwrap());
+            assert!(
+                dialer.call(url.parse().unwrap()).await.is_ok(),
+                "other programs of this machine are called"
+            );
+        }
+    }
+
+    fn open_policy() -> crate::GuardPolicy {
+        crate::GuardPolicy {
+            also: vec![crate::IpRange::ALL_V4, crate::IpRange::ALL_V6],
+            ..Default::default()
         }
     }
 

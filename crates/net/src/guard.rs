@@ -1,7 +1,7 @@
 //! May we call this address? The one place that decides it, for addresses written in a URL and for those that a name
 //! resolves to. It does not resolve names itself: see `connect`.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use crate::address::{AddressKind, kind_of, meant};
@@ -17,6 +17,9 @@ pub struct GuardPolicy {
     /// Further ranges, of whatever kind. Compared with the address that is meant: an IPv4 range also covers the IPv6
     /// forms of its addresses.
     pub also: Vec<IpRange>,
+    /// Where this server itself listens. It is never called, whatever else is allowed: a request that comes from the
+    /// server's own machine may be trusted more than the one who made the server send it.
+    pub own_listener: Option<SocketAddr>,
 }
 
 /// Decides which addresses may be called. Cheap to clone.
@@ -67,6 +70,26 @@ impl Guard {
     /// Whether a name that always means this machine may be called.
     pub(crate) fn allows_localhost(&self) -> bool {
         self.check(Ipv4Addr::LOCALHOST.into()).is_ok() || self.check(Ipv6Addr::LOCALHOST.into()).is_ok()
+    }
+
+    /// Whether this is where the server itself listens. A listener on every address also answers on addresses of this
+    /// machine that nobody knows here: those are found by [`Guard::is_own_connection`].
+    pub(crate) fn is_own_listener(&self, socket: SocketAddr) -> bool {
+        let Some(own) = self.0.own_listener.filter(|own| own.port() == socket.port()) else { return false };
+        let (own, address) = (meant(own.ip()), meant(socket.ip()));
+        // Dialing the unspecified address reaches this machine.
+        address.is_unspecified()
+            || own == address
+            || (own.is_unspecified() && kind_of(address) == AddressKind::Loopback)
+    }
+
+    /// Whether an open connection leads to the server itself: on this machine both ends have the same address.
+    pub(crate) fn is_own_connection(&self, local: SocketAddr, peer: SocketAddr) -> bool {
+        let listens_everywhere = self
+            .0
+            .own_listener
+            .is_some_and(|own| own.port() == peer.port() && meant(own.ip()).is_unspecified());
+        self.is_own_listener(peer) || (listens_everywhere && meant(local.ip()) == meant(peer.ip()))
     }
 
     fn also_allows(&self, address: IpAddr) -> bool {
@@ -144,6 +167,35 @@ mod tests {
         let guard =
             Guard::new(GuardPolicy { also: vec!["2002::/16".parse().unwrap()], ..GuardPolicy::default() });
         answers(&guard, false, &["2002:7f00:1::1"]);
+    }
+
+    #[test]
+    fn the_own_listener_is_known_in_every_form() {
+        let guard = |own: &str| {
+            Guard::new(GuardPolicy { own_listener: Some(own.parse().unwrap()), ..GuardPolicy::default() })
+        };
+        let is_own = |own: &str, socket: &str| guard(own).is_own_listener(socket.parse().unwrap());
+        for socket in
+            ["127.0.0.1:80", "[::ffff:127.0.0.1]:80", "[64:ff9b::127.0.0.1]:80", "0.0.0.0:80", "[::]:80"]
+        {
+            assert!(is_own("127.0.0.1:80", socket), "{socket}");
+        }
+        for socket in ["127.0.0.1:81", "127.0.0.2:80", "[::1]:80", "8.8.8.8:80", "0.0.0.0:81"] {
+            assert!(!is_own("127.0.0.1:80", socket), "{socket}");
+        }
+        for own in ["0.0.0.0:80", "[::]:80"] {
+            for socket in ["127.0.0.1:80", "127.9.9.9:80", "[::1]:80", "0.0.0.0:80", "[::ffff:127.0.0.1]:80"]
+            {
+                assert!(is_own(own, socket), "{own} {socket}");
+            }
+            let connection = |local: &str, peer: &str| {
+                guard(own).is_own_connection(local.parse().unwrap(), peer.parse().unwrap())
+            };
+            assert!(connection("192.168.1.5:50000", "192.168.1.5:80"));
+            assert!(!connection("192.168.1.5:50000", "192.168.1.6:80"));
+            assert!(!connection("192.168.1.5:50000", "192.168.1.5:81"));
+        }
+        assert!(!Guard::open().is_own_listener("127.0.0.1:80".parse().unwrap()));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! resolved and judged when we connect, because what they lead to can change.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use http::Uri;
 use url::{Host, Url};
@@ -28,6 +28,10 @@ pub enum UrlRefused {
     NoHost,
     #[error("port 0 cannot be called; use the port that the server listens on")]
     PortZero,
+    #[error(
+        "this is the address of this server itself, which it never calls; use the address of another program"
+    )]
+    OwnListener,
     #[error("address {address} is {kind}; the operator can allow it under [net]")]
     Address { address: IpAddr, kind: AddressKind },
     /// The text leaves the address out, so that nobody can use us to look up names of an inner network.
@@ -69,7 +73,11 @@ impl OutsideUrl {
             other => UrlRefused::Malformed(other.to_string()),
         })?;
         check_form(&base)?;
-        check_host(base.host().ok_or(UrlRefused::NoHost)?, guard)?;
+        let host = base.host().ok_or(UrlRefused::NoHost)?;
+        check_host(&host, guard)?;
+        if names_own_listener(&host, base.port_or_known_default().unwrap_or_default(), guard) {
+            return Err(UrlRefused::OwnListener);
+        }
 
         base.set_fragment(None);
         let uri = Uri::try_from(base.as_str()).map_err(|error| UrlRefused::Malformed(error.to_string()))?;
@@ -109,14 +117,26 @@ fn check_form(url: &Url) -> Result<(), UrlRefused> {
     Ok(())
 }
 
-fn check_host(host: Host<&str>, guard: &Guard) -> Result<(), UrlRefused> {
+fn check_host(host: &Host<&str>, guard: &Guard) -> Result<(), UrlRefused> {
     match host {
-        Host::Ipv4(v4) => check_address(v4.into(), guard),
-        Host::Ipv6(v6) => check_address(v6.into(), guard),
+        Host::Ipv4(v4) => check_address((*v4).into(), guard),
+        Host::Ipv6(v6) => check_address((*v6).into(), guard),
         Host::Domain(name) if is_localhost(name) && !guard.allows_localhost() => {
-            Err(UrlRefused::Name { host: name.to_owned(), address: None, kind: AddressKind::Loopback })
+            Err(UrlRefused::Name { host: (*name).to_owned(), address: None, kind: AddressKind::Loopback })
         }
         Host::Domain(_) => Ok(()),
+    }
+}
+
+/// Whether the text alone shows that this server is meant. What a name leads to is judged when it is dialed.
+fn names_own_listener(host: &Host<&str>, port: u16, guard: &Guard) -> bool {
+    let is_own = |address: IpAddr| guard.is_own_listener(SocketAddr::new(address, port));
+    match host {
+        Host::Ipv4(v4) => is_own((*v4).into()),
+        Host::Ipv6(v6) => is_own((*v6).into()),
+        Host::Domain(name) => {
+            is_localhost(name) && (is_own(Ipv4Addr::LOCALHOST.into()) || is_own(Ipv6Addr::LOCALHOST.into()))
+        }
     }
 }
 

@@ -19,6 +19,7 @@ use toolyard_toolbox::{
 use crate::{
     chat::ViewTools,
     config::{BuiltinConfig, SearchConfig, SearchProvider},
+    parts::WebAccess,
     serve::StartError,
 };
 
@@ -30,6 +31,8 @@ pub(crate) const READ_RESULT: &str = "toolyard:read_result";
 /// What the tools share with the rest of the server.
 pub(crate) struct Around {
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) web: WebAccess,
+    /// For addresses that the operator chose.
     pub(crate) http: HttpClient,
     pub(crate) guard: Guard,
     pub(crate) kept: Arc<KeptResults>,
@@ -60,8 +63,9 @@ pub(crate) fn parts(config: &BuiltinConfig, around: Around) -> Result<Option<Bui
     let search = config.search.as_ref().map(|search| search_settings(search, &around)).transpose()?;
     Ok(Some(BuiltinParts {
         clock: around.clock,
-        http: around.http,
-        guard: around.guard,
+        http: around.web.http,
+        guard: around.web.guard,
+        search_http: around.http,
         roots,
         search,
         searches_per_minute: config.searches_per_minute,

@@ -1,19 +1,31 @@
 //! Host and Origin are checked on the whole router, sockets included: a web page must not reach a server on loopback by
 //! a name of its own (DNS rebinding), nor use a user's network position from another origin.
 
-use std::{collections::HashSet, convert::Infallible, future::ready, sync::Arc};
+use std::{borrow::Cow, collections::HashSet, convert::Infallible, future::ready, sync::Arc};
 
 use axum::{
     Router,
     response::{IntoResponse as _, Response},
     routing::future::RouteFuture,
 };
-use futures_util::future::{BoxFuture, Either};
+use futures_util::{
+    FutureExt as _,
+    future::{BoxFuture, Either, Map},
+};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header, uri::Authority};
 use hyper::body::Incoming;
 use toolyard_protocol::api::ApiErrorCode;
 
-use crate::{config::ServerConfig, console::FRAME_SCRIPT, error::Failure};
+use crate::{
+    config::{AuthMode, ServerConfig},
+    console::FRAME_SCRIPT,
+    error::Failure,
+    proxied,
+};
+
+/// Who may embed a response.
+pub(crate) const RESOURCE_POLICY: http::HeaderName =
+    http::HeaderName::from_static("cross-origin-resource-policy");
 
 /// How browsers name the origin of what has none.
 const NO_ORIGIN: &str = "null";
@@ -29,6 +41,8 @@ pub(crate) struct Hosts {
     hosts: HashSet<String>,
     origins: HashSet<String>,
     public_origin: Option<String>,
+    /// Dev mode: a proxy would pass the trust in this machine on to everyone.
+    refuses_proxied: bool,
 }
 
 /// Where a request comes from.
@@ -41,8 +55,8 @@ pub(crate) enum From {
 }
 
 impl Hosts {
-    pub(crate) fn new(config: &ServerConfig) -> Self {
-        let mut hosts: HashSet<String> = config.hosts.iter().map(|host| host.to_lowercase()).collect();
+    pub(crate) fn new(config: &ServerConfig, mode: AuthMode) -> Self {
+        let mut hosts: HashSet<String> = config.hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
         if config.listen.ip().is_loopback() {
             hosts.extend(["localhost", "127.0.0.1", "[::1]"].map(str::to_owned));
         } else if !config.listen.ip().is_unspecified() {
@@ -52,21 +66,30 @@ impl Hosts {
             });
         }
         let public = config.public_url.as_deref().and_then(|url| url.parse::<http::Uri>().ok());
-        hosts.extend(public.as_ref().and_then(|url| url.host()).map(str::to_lowercase));
+        hosts.extend(public.as_ref().and_then(|url| url.host()).map(str::to_ascii_lowercase));
         let origins = config.origins.iter().map(|origin| tidy(origin)).collect();
         let public_origin = public.as_ref().and_then(origin_of);
-        Self { hosts, origins, public_origin }
+        Self { hosts, origins, public_origin, refuses_proxied: mode == AuthMode::Dev }
     }
 
-    /// Whether the request names one of our hosts, and comes from one of our origins, if it names any.
-    pub(crate) fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<From, &'static str> {
+    /// Whether the request names one of our hosts, comes from one of our origins, if it names any, and not through a
+    /// proxy that dev mode must not trust.
+    pub(crate) fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<From, Cow<'static, str>> {
+        let from = self.check_names(headers, uri)?;
+        match proxied::proxy_header(headers).filter(|_| self.refuses_proxied) {
+            Some(header) => Err(proxied::refusal(header).into()),
+            None => Ok(from),
+        }
+    }
+
+    fn check_names(&self, headers: &HeaderMap, uri: &Uri) -> Result<From, &'static str> {
         let named = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let host = match (named, uri.authority()) {
             (Some(host), _) => host.parse::<Authority>().map_err(|_| "the Host header is malformed")?,
             (None, Some(authority)) => authority.clone(),
             (None, None) => return Err("the Host header is missing"),
         };
-        if !self.hosts.contains(&host.host().to_lowercase()) {
+        if !self.hosts.contains(&host.host().to_ascii_lowercase()) {
             return Err(
                 "this server does not answer under that Host; the operator can add it to server.hosts",
             );
@@ -74,7 +97,7 @@ impl Hosts {
         let Some(named) = headers.get(header::ORIGIN) else { return Ok(From::Home) };
         let origin = named.to_str().map(tidy).unwrap_or_default();
         // A page of this very server; which scheme a proxy in front of us uses, only the public URL says.
-        let own = origin == format!("http://{}", host.as_str().to_lowercase());
+        let own = origin == format!("http://{}", host.as_str().to_ascii_lowercase());
         if own || self.public_origin.as_ref() == Some(&origin) {
             return Ok(From::Home);
         }
@@ -96,7 +119,7 @@ fn origin_of(url: &Uri) -> Option<String> {
 }
 
 fn tidy(origin: &str) -> String {
-    origin.trim_end_matches('/').to_lowercase()
+    origin.trim_end_matches('/').to_ascii_lowercase()
 }
 
 /// The router behind the check. A plain service and no layer: it stands before every request, so it costs no box.
@@ -115,20 +138,40 @@ impl Checked {
 impl hyper::service::Service<Request<Incoming>> for Checked {
     type Response = Response;
     type Error = Infallible;
-    type Future = Either<RouteFuture<Infallible>, BoxFuture<'static, Result<Response, Infallible>>>;
+    type Future = Either<
+        Map<RouteFuture<Infallible>, Finish>,
+        Map<BoxFuture<'static, Result<Response, Infallible>>, Finish>,
+    >;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         match self.hosts.check(request.headers(), request.uri()) {
-            Ok(From::Home) => Either::Left(tower_service::Service::call(&mut self.router.clone(), request)),
+            Ok(From::Home) => {
+                let response = tower_service::Service::call(&mut self.router.clone(), request);
+                Either::Left(response.map(with_safe_headers as Finish))
+            }
             Ok(From::Friend(origin)) => {
-                Either::Right(Box::pin(for_page(self.router.clone(), origin, request)))
+                let response = for_page(self.router.clone(), origin, request).boxed();
+                Either::Right(response.map(with_safe_headers as Finish))
             }
             Err(why) => {
-                let refused = Failure::new(ApiErrorCode::Forbidden, why).into_response();
-                Either::Right(Box::pin(ready(Ok(refused))))
+                let refused = ready(Ok(Failure::new(ApiErrorCode::Forbidden, why).into_response())).boxed();
+                Either::Right(refused.map(with_safe_headers as Finish))
             }
         }
     }
+}
+
+/// What is done to every response.
+type Finish = fn(Result<Response, Infallible>) -> Result<Response, Infallible>;
+
+/// No browser guesses what a response is, and no page of another origin embeds it, unless its handler says otherwise.
+fn with_safe_headers(response: Result<Response, Infallible>) -> Result<Response, Infallible> {
+    response.map(|mut response| {
+        let headers = response.headers_mut();
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.entry(RESOURCE_POLICY).or_insert(HeaderValue::from_static("same-origin"));
+        response
+    })
 }
 
 /// The answer for a web page of another origin: its browser wants to be told that this is meant.
@@ -172,7 +215,7 @@ mod tests {
         if let Some(origin) = origin {
             headers.insert(header::ORIGIN, origin.parse().unwrap());
         }
-        Hosts::new(config).check(&headers, &Uri::from_static("/api/tools")).is_ok()
+        Hosts::new(config, AuthMode::Token).check(&headers, &Uri::from_static("/api/tools")).is_ok()
     }
 
     #[test]
@@ -183,7 +226,7 @@ mod tests {
             headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
             headers
         };
-        let hosts = Hosts::new(&ServerConfig::default());
+        let hosts = Hosts::new(&ServerConfig::default(), AuthMode::Token);
         let gets = |origin, path| hosts.check(&headers(origin), &Uri::from_static(path)).is_ok();
         assert!(gets("null", FRAME_SCRIPT));
         assert!(!gets("https://evil.example", FRAME_SCRIPT) && !gets("null", "/sandbox/frame"));

@@ -16,7 +16,9 @@ use tokio::{
     time::timeout,
 };
 use toolyard_core::ports::Clock;
-use toolyard_net::{Guard, HttpClient, OutsideUrl, Response};
+use toolyard_net::{OutsideUrl, Response};
+
+use crate::parts::WebAccess;
 
 /// Largest picture, in bytes.
 const MAX_BYTES: usize = 128 * 1024;
@@ -40,8 +42,7 @@ pub(crate) struct Icon {
 
 /// Fetches pictures, and keeps the last ones.
 pub(crate) struct Icons {
-    http: HttpClient,
-    guard: Guard,
+    web: WebAccess,
     clock: Arc<dyn Clock>,
     room: Semaphore,
     /// The newest at the back.
@@ -58,8 +59,8 @@ struct Kept {
 type Found = OnceCell<Option<Icon>>;
 
 impl Icons {
-    pub(crate) fn new(http: HttpClient, guard: Guard, clock: Arc<dyn Clock>) -> Self {
-        Self { http, guard, clock, room: Semaphore::new(AT_ONCE), kept: Mutex::default() }
+    pub(crate) fn new(web: WebAccess, clock: Arc<dyn Clock>) -> Self {
+        Self { web, clock, room: Semaphore::new(AT_ONCE), kept: Mutex::default() }
     }
 
     /// The picture at an address, if there is one that can be shown and its turn comes in time.
@@ -67,6 +68,11 @@ impl Icons {
         let found = self.kept(url);
         // Where the wait is over, what was not fetched is not kept, and the next one tries.
         timeout(WAIT, found.get_or_init(|| self.found(url))).await.ok()?.clone()
+    }
+
+    /// Whether an address may be asked for a picture.
+    pub(crate) fn may_ask(&self, url: &str) -> bool {
+        url.starts_with("https://") && OutsideUrl::parse(url, &self.web.guard).is_ok()
     }
 
     fn kept(&self, url: &str) -> Arc<Found> {
@@ -94,11 +100,11 @@ impl Icons {
     }
 
     async fn fetch(&self, url: &str) -> Result<Icon, String> {
-        let url = OutsideUrl::parse(url, &self.guard).map_err(|error| error.to_string())?;
+        let url = OutsideUrl::parse(url, &self.web.guard).map_err(|error| error.to_string())?;
         let mut request = Request::new(Full::new(Bytes::new()));
         *request.uri_mut() = url.uri().clone();
         request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("image/*"));
-        let response = self.http.send(request).await.map_err(|error| error.to_string())?;
+        let response = self.web.http.send(request).await.map_err(|error| error.to_string())?;
         if !response.status.is_success() {
             return Err(format!("its host answered {}", response.status));
         }

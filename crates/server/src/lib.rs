@@ -33,6 +33,7 @@ pub mod models;
 pub mod openapi;
 mod parts;
 mod plugins;
+mod proxied;
 mod rest;
 pub mod routes;
 pub mod secrets;

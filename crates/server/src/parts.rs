@@ -7,7 +7,7 @@ use toolyard_core::{
     limits::CallLimits,
     policy::{Rate, Rates},
 };
-use toolyard_net::{ClientSettings, Guard, GuardPolicy};
+use toolyard_net::{ClientSettings, Guard, GuardPolicy, HttpClient, IpRange};
 use toolyard_sessions::{MessageRate, SessionSettings};
 use toolyard_sources::upstream::{OAuthSetup, UpstreamSettings};
 use toolyard_store::StoreSettings;
@@ -67,14 +67,37 @@ pub fn tokens(config: &Config) -> Result<Tokens, StartError> {
     Ok(Tokens::new(&root_keys(config, &World::default())?)?)
 }
 
+/// Where apps and upstreams may be.
 pub(crate) fn guard(config: &Config, mode: AuthMode) -> Result<Guard, StartError> {
-    let range =
-        |text: &String| text.parse().map_err(|error| StartError::Config(format!("net.also_allow: {error}")));
     Ok(Guard::new(GuardPolicy {
         loopback: config.net.allow_loopback.unwrap_or(mode == AuthMode::Dev),
         private: config.net.allow_private,
-        also: config.net.also_allow.iter().map(range).collect::<Result<_, _>>()?,
+        also: ranges("net.also_allow", &config.net.also_allow)?,
+        own_listener: Some(config.server.listen),
     }))
+}
+
+/// How pages, pictures and plugins reach the web. Their addresses come from models, users and pages, so this machine and
+/// the private network are out of reach even where apps may be there.
+#[derive(Clone)]
+pub(crate) struct WebAccess {
+    pub(crate) http: HttpClient,
+    pub(crate) guard: Guard,
+}
+
+pub(crate) fn web_access(config: &Config, world: &World) -> Result<WebAccess, StartError> {
+    let guard = Guard::new(GuardPolicy {
+        also: ranges("net.web_allow", &config.net.web_allow)?,
+        own_listener: Some(config.server.listen),
+        ..GuardPolicy::default()
+    });
+    let own = || HttpClient::new(guard.clone(), client_settings(config));
+    Ok(WebAccess { http: world.http.clone().unwrap_or_else(own), guard })
+}
+
+fn ranges(path: &str, texts: &[String]) -> Result<Vec<IpRange>, StartError> {
+    let range = |text: &String| text.parse().map_err(|error| StartError::Config(format!("{path}: {error}")));
+    texts.iter().map(range).collect()
 }
 
 pub(crate) fn client_settings(config: &Config) -> ClientSettings {

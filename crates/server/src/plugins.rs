@@ -3,7 +3,6 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use toolyard_core::ports::{Change, Clock, Room, Signals};
-use toolyard_net::{Guard, HttpClient};
 use toolyard_sources::{
     PluginSource,
     plugin::{PluginParts, PluginSettings, Trust, TrustSetup},
@@ -15,6 +14,7 @@ use toolyard_trust::{PublicKey, SecretKey};
 use crate::{
     config::{Config, PluginsConfig},
     lifecycle::Lifecycle,
+    parts::WebAccess,
     serve::{StartError, World},
 };
 
@@ -47,8 +47,7 @@ impl PluginDesk {
 pub(crate) struct Around<'a> {
     pub(crate) store: &'a Arc<SqliteStore>,
     pub(crate) signals: &'a Arc<dyn Signals>,
-    pub(crate) http: &'a HttpClient,
-    pub(crate) guard: &'a Guard,
+    pub(crate) web: &'a WebAccess,
     pub(crate) lifecycle: &'a Lifecycle,
 }
 
@@ -69,8 +68,8 @@ pub(crate) async fn desk(
             trust: trust.clone(),
             signals: around.signals.clone(),
             clock: world.clock.clone(),
-            http: around.http.clone(),
-            guard: around.guard.clone(),
+            http: around.web.http.clone(),
+            guard: around.web.guard.clone(),
             random: Arc::new(move |bytes| ids.fill(bytes)),
             tasks: around.lifecycle.tasks.clone(),
             stopping: around.lifecycle.stopping.clone(),

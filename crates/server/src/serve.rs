@@ -134,8 +134,8 @@ impl Server {
         let listen = |error| StartError::Listen { address: config.server.listen, error };
         let listener = TcpListener::bind(config.server.listen).await.map_err(listen)?;
         config.server.listen = listener.local_addr().map_err(listen)?;
-        let hosts = Hosts::new(&config.server);
         let state = assemble(config, world).await?;
+        let hosts = Hosts::new(&state.config.server, state.auth_mode);
         let service = Checked::new(hosts, routes::router().with_state(state.clone()));
         Ok(Self { address: state.config.server.listen, state, listener, service })
     }
@@ -168,6 +168,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
     let guard = parts::guard(&config, mode)?;
     let own = || HttpClient::new(guard.clone(), parts::client_settings(&config));
     let http = world.http.clone().unwrap_or_else(own);
+    let web = parts::web_access(&config, &world)?;
     let limits = parts::call_limits(&config.calls);
     let (recorder, metrics) = telemetry::recorder();
     let around = speech::Around {
@@ -201,6 +202,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
     let vectors = parts::vectors(&config)?;
     let around = builtin::Around {
         clock: world.clock.clone(),
+        web: web.clone(),
         http: http.clone(),
         guard: guard.clone(),
         kept: kept.clone(),
@@ -208,13 +210,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         environment: world.environment.clone(),
     };
     let builtin = builtin::parts(&config.builtin, around)?;
-    let around = plugins::Around {
-        store: &store,
-        signals: &signals,
-        http: &http,
-        guard: &guard,
-        lifecycle: &lifecycle,
-    };
+    let around = plugins::Around { store: &store, signals: &signals, web: &web, lifecycle: &lifecycle };
     let plugins = plugins::desk(&config, &world, around).await?;
     let catalog_ports = CatalogPorts {
         plugins: plugins.source.clone().map(|source| source as _),
@@ -290,7 +286,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         signals,
         limiter,
         tokens,
-        icons: Icons::new(http.clone(), guard.clone(), world.clock.clone()),
+        icons: Icons::new(web, world.clock.clone()),
         oidc: config.auth.oidc.clone().map(|oidc| Oidc::new(oidc, http)),
         secrets,
         clock: world.clock,

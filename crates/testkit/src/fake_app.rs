@@ -31,6 +31,8 @@ pub enum Act {
     Json(u16, Value),
     /// Answers with this status, content type and text.
     Text(u16, &'static str, String),
+    /// Sends the caller on to this address.
+    Redirect(String),
     /// Never answers.
     Hang,
     /// Begins an answer and cuts the connection.
@@ -349,6 +351,13 @@ async fn tool(inner: Arc<Inner>, act: Act) -> Response<Body> {
     match act {
         Act::Json(status, body) => whole(status, "application/json", body.to_string()),
         Act::Text(status, kind, body) => whole(status, kind, body),
+        Act::Redirect(location) => {
+            let mut response = whole(302, "text/plain", String::new());
+            if let Ok(location) = location.parse() {
+                response.headers_mut().insert(http::header::LOCATION, location);
+            }
+            response
+        }
         Act::Hang => {
             let _dropped = Dropped(inner);
             std::future::pending().await

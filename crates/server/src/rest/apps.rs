@@ -243,8 +243,7 @@ fn problems_of(state: &AppState, details: &AppDetails) -> Vec<Problem> {
     {
         problem("publicUrl", error.to_string());
     }
-    let is_address = |url: &str| url.starts_with("https://") && OutsideUrl::parse(url, &state.guard).is_ok();
-    let is_picture = |url: &String| url.starts_with("data:image/") || is_address(url);
+    let is_picture = |url: &String| url.starts_with("data:image/") || state.icons.may_ask(url);
     if let Some(url) = &details.icon_url
         && (!is_picture(url) || url.len() > MAX_ICON_BYTES)
     {

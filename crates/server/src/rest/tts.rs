@@ -17,6 +17,7 @@ use crate::{
     config::SoundFormat,
     error::Failure,
     extract::Query,
+    hosts::RESOURCE_POLICY,
     routes::{Access, Route},
     speech::{SpeakError, Wish, is_language},
     state::AppState,
@@ -72,10 +73,13 @@ async fn speak(
     let wish = wish(&said, state.speech.text_chars)?;
     match state.speech.speak(&who, &wish).await {
         Ok(sound) => {
+            // What plays a signed address may be a page of any origin: the signature is what lets it in.
+            let is_signed = said.value_of(SPEECH_SIGNATURE).is_some();
+            let policy = if is_signed { "cross-origin" } else { "same-origin" };
             let headers = [
                 (header::CONTENT_TYPE, HeaderValue::from_static(sound.media_type)),
                 (header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=60")),
-                (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+                (RESOURCE_POLICY, HeaderValue::from_static(policy)),
             ];
             Ok((headers, sound.bytes).into_response())
         }

@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use toolyard_protocol::log_text::escape_line;
 use tracing_subscriber::{
     EnvFilter, fmt::MakeWriter, layer::SubscriberExt as _, util::SubscriberInitExt as _,
 };
@@ -52,12 +53,16 @@ impl Lines {
 }
 
 impl Write for Lines {
+    /// The formatter writes each line at once. Values from outside are in it as they came, so this is where no line can be
+    /// forged, whoever logs what in which format.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(line);
+        let safe = escape_line(&text);
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.bytes.len() + line.len() > MAX_WAITING {
+        if waiting.bytes.len() + safe.len() > MAX_WAITING {
             waiting.dropped += 1;
         } else {
-            push_line(&mut waiting.bytes, line);
+            waiting.bytes.extend_from_slice(safe.as_bytes());
         }
         Ok(line.len())
     }
@@ -73,20 +78,6 @@ impl<'a> MakeWriter<'a> for Lines {
     fn make_writer(&'a self) -> Self {
         self.clone()
     }
-}
-
-/// Adds an entry as one line. It comes in one piece and may have texts from outside in it; a line break in one of them must
-/// not begin an entry of its own.
-fn push_line(bytes: &mut Vec<u8>, line: &[u8]) {
-    let (inside, end) = line.strip_suffix(b"\n").map_or((line, &b""[..]), |inside| (inside, b"\n"));
-    for byte in inside {
-        match byte {
-            b'\n' => bytes.extend_from_slice(b"\\n"),
-            b'\r' => bytes.extend_from_slice(b"\\r"),
-            byte => bytes.push(*byte),
-        }
-    }
-    bytes.extend_from_slice(end);
 }
 
 /// Keep it until the end: dropping it writes what is waiting.
@@ -152,12 +143,29 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_one_line_whatever_is_in_it() {
-        let mut lines = Lines::default();
-        lines.write_all(b"cause=first\r\n2026-01-01 INFO forged\n").unwrap();
+    fn no_value_forges_a_line_in_any_format() {
+        let evil = "x\n2026-01-01T00:00:00Z  INFO toolyard: forged\r\u{1b}[2K\u{85}\u{2028}";
+        let lines = Lines::default();
+        let log = || {
+            tracing::info_span!("request", user = evil).in_scope(|| {
+                tracing::info!(shown = %evil, debugged = ?evil, plain = evil, "said {evil}");
+            });
+        };
+        let text = tracing_subscriber::fmt::layer().compact().with_ansi(false).with_writer(lines.clone());
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(text), log);
+        let json = tracing_subscriber::fmt::layer().json().with_writer(lines.clone());
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(json), log);
         let mut out = Vec::new();
         lines.write_to(&mut out);
-        assert_eq!(out, b"cause=first\\r\\n2026-01-01 INFO forged\n");
+        let out = String::from_utf8(out).unwrap();
+        assert_eq!(out.lines().count(), 2, "{out}");
+        assert!(
+            out.ends_with('\n') && out.trim_end_matches('\n').chars().filter(|c| c.is_control()).count() == 1,
+            "{out}"
+        );
+        assert!(!out.contains('\u{2028}'), "{out}");
+        let line: serde_json::Value = serde_json::from_str(out.lines().nth(1).unwrap()).unwrap();
+        assert_eq!(line["fields"]["plain"], evil, "nothing is lost");
     }
 
     #[test]

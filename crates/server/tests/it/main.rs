@@ -10,6 +10,7 @@ mod chat;
 mod console;
 mod contract;
 mod definitions;
+mod dev_mode;
 mod devices;
 mod faults;
 mod glasses_state;

@@ -45,10 +45,12 @@ pub use self::offered::{Builtin, PACKAGE};
 pub struct BuiltinParts {
     /// The time of day.
     pub clock: Arc<dyn Clock>,
-    /// Requests that leave.
+    /// Fetches pages, whose addresses models and pages choose.
     pub http: HttpClient,
-    /// Where they may go: the client's own.
+    /// Where pages may be: the client's own.
     pub guard: Guard,
+    /// Asks the search engine, whose address the operator chose.
+    pub search_http: HttpClient,
     /// Folders that may be read or written; without them there are no tools for files.
     pub roots: Option<Roots>,
     /// Who searches the web; without it there is no such tool.
@@ -104,7 +106,7 @@ impl BuiltinSource {
             Builtin::WebSearch => {
                 let settings = self.parts.search.as_ref().ok_or_else(|| absent(which))?;
                 self.count_search()?;
-                told(web_search::web_search(read(given)?, settings, &self.parts.http, left).await)
+                told(web_search::web_search(read(given)?, settings, &self.parts.search_http, left).await)
             }
             Builtin::SearchTools => Ok(search_tools::run(&read(given)?, &cx.view, &*self.parts.finder).await),
             Builtin::ReadResult => read_result::run(&read(given)?, &cx.owner(), &self.parts.kept, now),

@@ -15,6 +15,7 @@ pub(crate) async fn with_tools(change: impl FnOnce(&mut Config)) -> (Platform, D
     let p = Platform::with(|config| {
         config.builtin.enabled = true;
         config.net.allow_loopback = Some(true);
+        config.net.web_allow = vec!["127.0.0.0/8".to_owned()];
         change(config);
     })
     .await;

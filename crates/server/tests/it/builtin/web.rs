@@ -41,7 +41,7 @@ async fn a_page_is_read() {
 #[tokio::test]
 async fn pages_of_this_machine_are_read_only_where_the_operator_says_so() {
     let site = FakeApp::start("site").await;
-    let (p, _device) = with_tools(|config| config.net.allow_loopback = Some(false)).await;
+    let (p, _device) = with_tools(|config| config.net.web_allow.clear()).await;
     let url = format!("{}/tool", site.url());
     for url in [
         url.as_str(),
