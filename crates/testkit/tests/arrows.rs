@@ -158,3 +158,29 @@ fn files_stay_small() {
     walk(&root.join("apps"), &mut long);
     assert!(long.is_empty(), "split these: {long:#?}");
 }
+
+/// npm installs what was locked and nothing else: each package has a checksum. One that comes inside another one's archive is
+/// covered by that one's.
+#[test]
+fn every_npm_package_has_a_checksum() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut locks = 0;
+    for folder in ["tests", "web"] {
+        for project in std::fs::read_dir(root.join(folder)).unwrap() {
+            let lock = project.unwrap().path().join("package-lock.json");
+            let Ok(text) = std::fs::read_to_string(&lock) else { continue };
+            locks += 1;
+            let document: Value = serde_json::from_str(&text).unwrap();
+            for (path, entry) in document["packages"].as_object().unwrap() {
+                let is_covered = path.is_empty() || entry["link"] == true || entry["inBundle"] == true;
+                let checksum = entry["integrity"].as_str().unwrap_or_default();
+                assert!(
+                    is_covered || checksum.starts_with("sha512-"),
+                    "{}: {path} has no integrity",
+                    lock.display()
+                );
+            }
+        }
+    }
+    assert!(locks >= 8, "only {locks} lock files were found");
+}
