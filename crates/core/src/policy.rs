@@ -114,6 +114,31 @@ impl Limiter for LocalLimiter {
     }
 }
 
+/// A rate limit of this process for each caller, by name.
+pub struct CallerLimiter {
+    callers: DefaultKeyedRateLimiter<String>,
+    clock: DefaultClock,
+}
+
+impl CallerLimiter {
+    /// A limit with this rate.
+    pub fn new(rate: Rate) -> Self {
+        Self { callers: RateLimiter::keyed(rate.quota()), clock: DefaultClock::default() }
+    }
+
+    /// Counts a request of this caller, or says how long to wait.
+    pub fn check(&self, caller: &str) -> Result<(), Duration> {
+        let wait = |not_until: governor::NotUntil<_>| not_until.wait_time_from(self.clock.now());
+        self.callers.check_key(&caller.to_owned()).map_err(wait)
+    }
+
+    /// Forgets callers that are as good as new, so that memory stays bounded.
+    pub fn forget_idle(&self) {
+        self.callers.retain_recent();
+        self.callers.shrink_to_fit();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,6 +151,13 @@ mod tests {
         assert_eq!(decide("com.a:y"), Decision::Allow);
         assert_eq!(decide("com.b:anything"), Decision::Deny);
         assert!(Policy::denying(["com.b"]).is_err());
+    }
+
+    #[test]
+    fn callers_are_limited_one_by_one() {
+        let limiter = CallerLimiter::new(Rate { per_second: NonZeroU32::MIN, burst: NonZeroU32::MIN });
+        assert!(limiter.check("ada").is_ok() && limiter.check("bob").is_ok());
+        assert!(limiter.check("ada").unwrap_err() <= Duration::from_secs(1));
     }
 
     #[test]

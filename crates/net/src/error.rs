@@ -62,6 +62,17 @@ impl NetError {
         }
     }
 
+    /// The error, and what the developer of the server behind `url` can do about it.
+    pub fn advice(&self, url: &str) -> String {
+        match self {
+            Self::NotSent(reason) => format!(
+                "{reason}. Is it running, does it listen on the host and port of that address, and is its publicUrl \
+                 right? Test it on the machine of this server with `curl -i -X POST {url}`"
+            ),
+            Self::Refused(_) | Self::Broken { .. } | Self::TooLarge { .. } => self.to_string(),
+        }
+    }
+
     /// An error while the answer is read: the request is out.
     pub(crate) fn from_body(error: &hyper::Error) -> Self {
         Self::Broken { detail: chain(error) }

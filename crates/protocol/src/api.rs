@@ -49,6 +49,8 @@ pub enum ApiErrorCode {
     TooLarge,
     /// Too many requests.
     RateLimited,
+    /// The caller stores as much as a quota allows; the text names it.
+    QuotaReached,
     /// Nobody set up what would be needed for it.
     NotImplemented,
     /// The server stops, or a part it needs is away.
@@ -177,7 +179,7 @@ pub struct NewSecret {
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolSet {
-    /// Every tool of the app.
+    /// Every tool of the app, as MCP defines them, or in the older form with `id` and `parameters`.
     #[schemars(with = "Vec<Value>")]
     pub tools: Vec<Box<RawValue>>,
     /// Every prompt of the app, as MCP defines them.

@@ -54,10 +54,21 @@ pub struct DeclaredPermission {
 pub struct NewApp {
     /// `com.example.todo`
     pub package_name: PackageName,
-    /// Everything that can be changed later.
+    /// How it is called. Where it is missing: as the server is configured, `tools-only` by default.
+    #[serde(default)]
+    pub kind: Option<AppKind>,
+    /// Everything else that can be changed later.
     #[serde(flatten)]
     pub details: AppDetails,
-    /// The first set of tools.
+    /// SHA-256 of an API key that the app has already, in hex. Then no new key is made, and `apiKey` is empty in the
+    /// response.
+    #[serde(default)]
+    pub api_key_hash: Option<String>,
+    /// Whether to read `{publicUrl}/tpa_config.json` and take from it what is missing here: name, description, tools,
+    /// settings, permissions and hardware requirements.
+    #[serde(default)]
+    pub read_config: bool,
+    /// The first set of tools, as MCP defines them, or in the older form with `id` and `parameters`.
     #[serde(default)]
     #[schemars(with = "Option<Vec<Value>>")]
     pub tools: Option<Vec<Box<RawValue>>>,

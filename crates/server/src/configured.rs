@@ -15,11 +15,11 @@ const OWNER: &str = "(configuration)";
 pub(crate) async fn upstreams(state: &AppState) -> Result<(), StoreError> {
     let mut named = HashSet::new();
     for (id, details) in &state.config.upstreams {
-        let package = package_of(id).map_err(|error| StoreError(error.to_string()))?;
+        let package = package_of(id).map_err(|error| StoreError::Failed(error.to_string()))?;
         let (details, sealed) = seal(details.clone(), &*state.secrets);
         let record = UpstreamRecord { details, sealed, managed: true, disabled: false };
         if !put(state, package.clone(), OWNER.to_owned(), record).await? {
-            return Err(StoreError(format!("upstreams.{id}: {package} belongs to an app")));
+            return Err(StoreError::Failed(format!("upstreams.{id}: {package} belongs to an app")));
         }
         named.insert(package);
     }

@@ -52,6 +52,10 @@ impl From<Refusal> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
+        let error = match error {
+            StoreError::Quota(reached) => return Self::new(ApiErrorCode::QuotaReached, reached.to_string()),
+            StoreError::Failed(error) => error,
+        };
         tracing::error!(%error, "the store failed under a request");
         Self::new(ApiErrorCode::Internal, "the server could not read or write its store; its log says more")
     }
@@ -67,6 +71,7 @@ pub(crate) const fn status_of(code: ApiErrorCode) -> StatusCode {
         ApiErrorCode::Conflict => StatusCode::CONFLICT,
         ApiErrorCode::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ApiErrorCode::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        ApiErrorCode::QuotaReached => StatusCode::CONFLICT,
         ApiErrorCode::NotImplemented => StatusCode::NOT_IMPLEMENTED,
         ApiErrorCode::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         ApiErrorCode::Internal => StatusCode::INTERNAL_SERVER_ERROR,
@@ -103,6 +108,11 @@ impl IntoResponse for Failure {
             }
             Self::Refused(Refusal::NoSession) => {
                 json(StatusCode::UNAUTHORIZED, &OldError { error: "No active session for user" })
+            }
+            Self::Refused(why @ Refusal::RateLimited(wait)) => {
+                let mut response = refused(ApiErrorCode::RateLimited, &why.to_string());
+                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1));
+                response
             }
             Self::Refused(Refusal::Forbidden(why)) => refused(ApiErrorCode::Forbidden, why),
             Self::Refused(why @ (Refusal::NoCredential | Refusal::BadCredential(_))) => {

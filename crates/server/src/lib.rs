@@ -27,6 +27,7 @@ mod hosts;
 mod icons;
 mod lifecycle;
 mod listen;
+mod management;
 mod mcp;
 mod model_access;
 pub mod models;

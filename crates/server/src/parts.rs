@@ -114,6 +114,7 @@ pub(crate) fn store_settings(config: &Config) -> StoreSettings {
         readers: config.store.readers,
         batch_delay: Duration::from_millis(config.ledger.batch_delay_ms),
         batch_size: config.ledger.batch_size,
+        quotas: config.quotas.of_store(),
     }
 }
 

@@ -36,6 +36,7 @@ use crate::{
     icons::Icons,
     lifecycle::Lifecycle,
     listen,
+    management::ManagementLimits,
     mcp::McpDoor,
     models::ModelBook,
     openapi, parts, plugins, routes,
@@ -285,13 +286,15 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         speech,
         signals,
         limiter,
+        management: ManagementLimits::new(&config.rates)?,
         tokens,
         icons: Icons::new(web, world.clock.clone()),
-        oidc: config.auth.oidc.clone().map(|oidc| Oidc::new(oidc, http)),
+        oidc: config.auth.oidc.clone().map(|oidc| Oidc::new(oidc, http.clone())),
         secrets,
         clock: world.clock,
         ids: world.ids,
         guard,
+        http,
         mcp,
         tickets: Tickets::new(config.mcp.ticket_s),
         console: world.console,
@@ -374,6 +377,7 @@ fn housekeeping(state: &AppState) {
         Box::pin(async move {
             state.catalog.forget_idle();
             state.limiter.forget_idle();
+            state.management.forget_idle();
             state.speech.tidy();
             state.mcp.tidy(&state);
             state.tickets.tidy(state.clock.now());

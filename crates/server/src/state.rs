@@ -13,7 +13,7 @@ use toolyard_core::{
         Preferences, PublishedPlugins, Secrets, Settings, Signals, Upstreams, UsageLog,
     },
 };
-use toolyard_net::Guard;
+use toolyard_net::{Guard, HttpClient};
 use toolyard_sessions::Sessions;
 use toolyard_sources::UpstreamSource;
 use toolyard_store::SqliteStore;
@@ -25,6 +25,7 @@ use crate::{
     console::ConsoleFiles,
     icons::Icons,
     lifecycle::Lifecycle,
+    management::ManagementLimits,
     mcp::McpDoor,
     models::ModelBook,
     plugins::PluginDesk,
@@ -90,6 +91,8 @@ pub struct Shared {
     pub signals: Arc<dyn Signals>,
     /// Rate limits, to be tidied now and then.
     pub limiter: Arc<LocalLimiter>,
+    /// Rate limits of requests that manage something.
+    pub(crate) management: ManagementLimits,
     /// Tokens of this server.
     pub tokens: auth::Tokens,
     /// Tokens of another issuer.
@@ -100,8 +103,10 @@ pub struct Shared {
     pub clock: Arc<dyn Clock>,
     /// Unguessable numbers.
     pub ids: Arc<dyn Ids>,
-    /// What outside addresses may be called.
+    /// Where apps and upstreams may be.
     pub guard: Guard,
+    /// Sends requests to them.
+    pub(crate) http: HttpClient,
     /// The MCP door's streams, questions and sessions.
     pub(crate) mcp: McpDoor,
     /// One-use tickets with which browsers open sockets.

@@ -20,7 +20,7 @@ const MAX_ANSWER_BYTES: usize = 64 * 1024;
 /// A webhook that failed.
 pub(crate) struct WebhookError {
     /// For the caller.
-    pub(crate) words: &'static str,
+    pub(crate) words: String,
     /// For the log.
     pub(crate) cause: String,
 }
@@ -34,10 +34,11 @@ impl Sessions {
     ) -> Result<impl Future<Output = Result<(), WebhookError>> + Send + use<>, ToolError> {
         let body = serde_json::to_vec(request).map_err(|error| cannot_start(&app.package, &error))?;
         let out = self.signed_post(app, "webhook", body)?;
+        let address = out.uri().to_string();
         let http = self.parts().http.clone();
         Ok(async move {
             let unreachable = |error: toolyard_net::NetError| WebhookError {
-                words: "its web server did not answer",
+                words: format!("its web server did not answer at {address}: {}", error.advice(&address)),
                 cause: error.to_string(),
             };
             let answer = http.send(out).await.map_err(unreachable)?;
@@ -48,7 +49,13 @@ impl Sessions {
             }
             let text = String::from_utf8_lossy(&body);
             let text: String = text.chars().take(200).collect();
-            Err(WebhookError { words: "its web server refused", cause: format!("HTTP {status}: {text}") })
+            let words = format!(
+                "its web server refused to start: it answered HTTP {} to POST {address}. If the app only answers tool \
+                 calls, register it with `\"kind\": \"tools-only\"`; otherwise look at its log, and test it with \
+                 `curl -i -X POST {address}`",
+                status.as_u16()
+            );
+            Err(WebhookError { words, cause: format!("HTTP {status}: {text}") })
         })
     }
 

@@ -167,3 +167,26 @@ async fn a_call_is_cut_off_only_when_its_process_is_gone() {
     let left: Vec<_> = left.filter(|name| name.to_string_lossy().contains("-node-")).collect();
     assert!(left.is_empty(), "{left:?}");
 }
+
+#[tokio::test]
+async fn devices_that_were_seen_longest_ago_are_forgotten_first() {
+    use toolyard_core::ports::{Devices as _, StoreQuotas, StoredDevice};
+    let folder = tempfile::tempdir().unwrap();
+    let settings = StoreSettings {
+        quotas: StoreQuotas { remembered_devices: 2, ..StoreQuotas::default() },
+        ..StoreSettings::at(folder.path().join("t.db"))
+    };
+    let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
+    for (second, user) in [(1, "ada"), (2, "bob"), (3, "ada"), (4, "cleo")] {
+        let at = jiff::Timestamp::from_second(second).unwrap();
+        let device = StoredDevice { capabilities: Default::default(), at };
+        store.remember(&user.parse().unwrap(), device).await.unwrap();
+    }
+    let mut kept = Vec::new();
+    for user in ["ada", "bob", "cleo"] {
+        if store.last(&user.parse().unwrap()).await.unwrap().is_some() {
+            kept.push(user);
+        }
+    }
+    assert_eq!(kept, ["ada", "cleo"]);
+}

@@ -4,7 +4,7 @@
 //! refusing. What it saw can be asked for; what it should do next can be changed at any time.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     convert::Infallible,
     net::SocketAddr,
     sync::{Arc, Mutex},
@@ -80,6 +80,8 @@ pub struct Seen {
 struct Script {
     act: Act,
     webhook: OnWebhook,
+    /// What it answers under other paths.
+    files: HashMap<String, Act>,
     api_key: String,
     seen: Vec<Seen>,
     cancelled: usize,
@@ -151,6 +153,7 @@ impl FakeApp {
         let script = Script {
             act: Act::reply("ok"),
             webhook: OnWebhook::Connect,
+            files: HashMap::new(),
             api_key: String::new(),
             seen: Vec::new(),
             cancelled: 0,
@@ -176,6 +179,11 @@ impl FakeApp {
     /// What it does with the next calls.
     pub fn acts(&self, act: Act) {
         self.inner.script.lock().unwrap().act = act;
+    }
+
+    /// What it does when asked for this path.
+    pub fn serves(&self, path: &str, act: Act) {
+        self.inner.script.lock().unwrap().files.insert(path.to_owned(), act);
     }
 
     /// What it does when asked to connect.
@@ -273,9 +281,13 @@ async fn answer(
     let act = {
         let mut script = inner.script.lock().unwrap();
         script.seen.push(Seen { path: path.clone(), headers: head.headers, raw, body: body.clone() });
-        script.act.clone()
+        script.files.get(&path).cloned().ok_or_else(|| script.act.clone())
     };
     inner.changed.notify_waiters();
+    let act = match act {
+        Ok(file) => return Ok(tool(inner, file).await),
+        Err(act) => act,
+    };
     Ok(match path.as_str() {
         "/webhook" => webhook(&inner, &body),
         "/tool" | "/prompt" | "/resource" => tool(inner, act).await,

@@ -5,6 +5,7 @@ mod apps;
 mod ledger;
 mod live;
 mod plugins;
+mod quota;
 mod source;
 mod tokens;
 mod upstreams;
@@ -23,6 +24,7 @@ pub use plugins::{
     InstalledPlugin, InstalledPlugins, MAX_SHELVES, PluginData, PluginLists, Plugins, PublishedPlugin,
     PublishedPlugins, Room, Shelf, Switch, UserPlugin,
 };
+pub use quota::{Quota, QuotaReached, StoreQuotas};
 pub(crate) use source::Sources;
 pub use source::{
     CallerAbilities, Notice, NoticeSink, Passed, PassedMethod, PassedReply, Question, SourceKind, ToolSearch,
@@ -37,7 +39,13 @@ pub use usage::{
 };
 pub use world::{Clock, Ids, Limiter, Secrets, SystemClock, SystemIds, Unsealed};
 
-/// The store failed. Opaque: nobody but the log can do anything with it.
+/// Nothing was read or written.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("the store failed: {0}")]
-pub struct StoreError(pub String);
+pub enum StoreError {
+    /// The store failed. Opaque: nobody but the log can do anything with it.
+    #[error("the store failed: {0}")]
+    Failed(String),
+    /// There is no room for it; the text says what to do.
+    #[error(transparent)]
+    Quota(#[from] QuotaReached),
+}

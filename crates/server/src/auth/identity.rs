@@ -4,7 +4,7 @@
 //! session or not), [`Builder`] (whoever may register and change apps), [`Curator`] (whoever may sign plugins),
 //! [`Person`] (somebody with a token, no app), [`Anybody`] (somebody we know).
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{extract::FromRequestParts, http::request::Parts, response::Response};
 use http::{HeaderMap, header};
@@ -112,6 +112,8 @@ pub enum Refusal {
     BadCredential(String),
     /// Known, and not allowed.
     Forbidden(&'static str),
+    /// Known, and asking too often: how long to wait.
+    RateLimited(Duration),
 }
 
 impl std::fmt::Display for Refusal {
@@ -122,6 +124,9 @@ impl std::fmt::Display for Refusal {
             Self::NoCredential => f.write_str("send `Authorization: Bearer` with a token or an app's key"),
             Self::BadCredential(why) => f.write_str(why),
             Self::Forbidden(why) => f.write_str(why),
+            Self::RateLimited(wait) => {
+                write!(f, "too many requests; try again in {} s", wait.as_secs() + 1)
+            }
         }
     }
 }
@@ -317,6 +322,7 @@ impl FromRequestParts<AppState> for ForUser {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
         let who = identify(state, &parts.headers).await?;
+        state.management.check(&who).map_err(Failure::from)?;
         if matches!(who, Identity::App(_)) {
             return Err(Failure::from(Refusal::Forbidden("an app key cannot do this")).into());
         }
@@ -330,6 +336,7 @@ impl FromRequestParts<AppState> for Person {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
         let who = identify(state, &parts.headers).await?;
+        state.management.check(&who).map_err(Failure::from)?;
         let user = match for_whom(&parts.headers, &who) {
             Ok(user) => Some(user),
             // In dev mode nobody has to be named, and a developer's name need not be one of a user.
@@ -347,7 +354,9 @@ impl FromRequestParts<AppState> for Builder {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
-        match identify(state, &parts.headers).await? {
+        let who = identify(state, &parts.headers).await?;
+        state.management.check(&who).map_err(Failure::from)?;
+        match who {
             Identity::Person { role: Role::User, .. } => {
                 Err(Failure::from(Refusal::Forbidden("this needs a developer's or operator's token")).into())
             }
@@ -360,7 +369,9 @@ impl FromRequestParts<AppState> for Curator {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
-        match identify(state, &parts.headers).await? {
+        let who = identify(state, &parts.headers).await?;
+        state.management.check(&who).map_err(Failure::from)?;
+        match who {
             who @ Identity::Person { role: Role::Curator | Role::Operator, .. } => Ok(Self(who)),
             _ => Err(Failure::from(Refusal::Forbidden("this needs a curator's or operator's token")).into()),
         }

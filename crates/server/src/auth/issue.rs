@@ -1,7 +1,7 @@
 //! Making tokens that can be listed and called back: behind the API, and where no server runs.
 
 use jiff::Timestamp;
-use toolyard_core::ports::{Clock, Ids, IssuedToken, TokenAdded, TokenRoom};
+use toolyard_core::ports::{Clock, Ids, IssuedToken, TokenAdded};
 use toolyard_protocol::TokenId;
 
 use super::{Role, TokenError, Tokens};
@@ -10,10 +10,6 @@ use crate::{
     parts,
     serve::{StartError, World},
 };
-
-/// How many tokens there may be that have not ended. Those that were called back count, so that what has to be remembered
-/// of them is bounded as well.
-pub(crate) const ROOM: TokenRoom = TokenRoom { of_subject: 100, of_all: 100_000 };
 
 /// A token as it is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +80,8 @@ pub async fn issue_offline(config: &Config, wanted: Wanted<'_>) -> Result<Offlin
     let world = World::default();
     let tokens = parts::tokens(config)?;
     let (token, issued) = issue(&tokens, &*world.clock, &*world.ids, wanted)?;
-    let listing = match toolyard_store::list_token(&config.store.path, &issued, ROOM).await {
+    let room = config.quotas.of_tokens();
+    let listing = match toolyard_store::list_token(&config.store.path, &issued, room).await {
         Ok(TokenAdded::Listed) => Listing::Listed(issued.id),
         // With no token it was made, so none of it is called back.
         Ok(TokenAdded::NoRoom | TokenAdded::Revoked) => {

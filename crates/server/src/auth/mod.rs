@@ -15,7 +15,7 @@ pub(crate) use self::identity::{
     ActingFor, Anybody, Builder, Curator, ForUser, Lease, Person, USER_HEADER, acting, acting_over_mcp,
     by_credential, identify, named_user,
 };
-pub(crate) use self::issue::{ROOM, issue};
+pub(crate) use self::issue::issue;
 pub use self::{
     identity::{Identity, Proof, Refusal},
     issue::{Listing, OfflineToken, Wanted, issue_offline},

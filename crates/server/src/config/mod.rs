@@ -6,6 +6,7 @@
 mod chat;
 mod load;
 mod plugins;
+mod quotas;
 mod sections;
 mod speech;
 
@@ -16,10 +17,11 @@ pub use chat::{
 };
 pub use load::{ConfigError, Sources, load};
 pub use plugins::{AllowUnsigned, PluginsConfig};
+pub use quotas::QuotaConfig;
 pub use sections::{
-    AuthConfig, AuthMode, CallsConfig, LedgerConfig, LogConfig, LogFormat, McpConfig, NetConfig, OidcConfig,
-    PolicyConfig, RateConfig, ServerConfig, SessionsConfig, StoreConfig, TelemetryConfig, UpstreamConfig,
-    ViewsConfig,
+    AppsConfig, AuthConfig, AuthMode, CallsConfig, LedgerConfig, LogConfig, LogFormat, McpConfig, NetConfig,
+    OidcConfig, PolicyConfig, RateConfig, ServerConfig, SessionsConfig, StoreConfig, TelemetryConfig,
+    UpstreamConfig, ViewsConfig,
 };
 pub use speech::{SoundFormat, SpeakBy, SpeechConfig};
 
@@ -44,6 +46,10 @@ pub struct Config {
     pub calls: CallsConfig,
     /// Rate limits.
     pub rates: RateConfig,
+    /// Apps that developers register.
+    pub apps: AppsConfig,
+    /// How much one person may store.
+    pub quotas: QuotaConfig,
     /// What nobody may call.
     pub policy: PolicyConfig,
     /// Devices and running apps.

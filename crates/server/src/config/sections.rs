@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolyard_core::catalog::ViewLimits;
-use toolyard_protocol::PackageName;
+use toolyard_protocol::{PackageName, app::AppKind};
 
 /// Where the server listens and who may talk to it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -199,6 +199,15 @@ pub struct RateConfig {
     pub all_per_s: u32,
     /// Calls at once of everything on this node.
     pub all_burst: u32,
+    /// Requests a second of one caller that manage something: apps, tools, installs, settings, tokens, plugins.
+    pub manage_per_s: u32,
+    /// Such requests of one caller at once.
+    pub manage_burst: u32,
+    /// Requests a second of one caller that make the server work or ask others: pictures of apps, checks of tools,
+    /// files of apps, signatures, refreshes of upstreams.
+    pub costly_per_s: u32,
+    /// Such requests of one caller at once.
+    pub costly_burst: u32,
 }
 
 impl Default for RateConfig {
@@ -210,7 +219,26 @@ impl Default for RateConfig {
             tool_burst: 4_000,
             all_per_s: 20_000,
             all_burst: 40_000,
+            manage_per_s: 100,
+            manage_burst: 1_000,
+            costly_per_s: 5,
+            costly_burst: 60,
         }
+    }
+}
+
+/// Apps that developers register.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AppsConfig {
+    /// What an app is whose registration does not say `kind`: `tools-only` apps just answer calls, `session` apps are
+    /// started before a call and can show and hear.
+    pub default_kind: AppKind,
+}
+
+impl Default for AppsConfig {
+    fn default() -> Self {
+        Self { default_kind: AppKind::ToolsOnly }
     }
 }
 

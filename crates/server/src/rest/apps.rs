@@ -21,7 +21,9 @@ use toolyard_protocol::{
 };
 
 use super::{
-    Answer, nothing, ok, package,
+    Answer, app_config, nothing, ok,
+    older_tools::to_definitions,
+    package,
     tool_sets::{clashes, set_of},
 };
 use crate::{
@@ -116,10 +118,15 @@ pub(crate) async fn owned(
 async fn create(
     State(state): State<AppState>,
     Builder(who): Builder,
-    LargeJsonBody(new): LargeJsonBody<NewApp>,
+    LargeJsonBody(mut new): LargeJsonBody<NewApp>,
 ) -> Answer {
     if matches!(who, Identity::App(_)) {
         return Err(Refusal::Forbidden("an app key cannot register apps").into());
+    }
+    new.details.kind = new.kind.unwrap_or(state.config.apps.default_kind);
+    if new.read_config {
+        state.management.check_costly(&who)?;
+        app_config::complete(&state, &mut new.details, &mut new.tools).await?;
     }
     let name = &new.package_name;
     let mut problems = problems_of(&state, &new.details);
@@ -127,7 +134,14 @@ async fn create(
         let text = format!("`{name}` is kept for the platform; choose another name");
         problems.insert(0, Problem::new("packageName", text));
     }
-    let tools = new.tools.unwrap_or_default();
+    let known_key = new.api_key_hash.as_deref().map(key_hash).transpose().unwrap_or_else(|problem| {
+        problems.push(problem);
+        None
+    });
+    let tools = to_definitions(new.tools.unwrap_or_default()).unwrap_or_else(|found| {
+        problems.extend(found);
+        Vec::new()
+    });
     let items =
         Items { prompts: new.prompts, resources: new.resources, resource_templates: new.resource_templates };
     problems.extend(match check_set_on_pool(&tools, &items).await {
@@ -137,12 +151,14 @@ async fn create(
     if !problems.is_empty() {
         return Err(Failure::problems(format!("{name} cannot be registered"), problems));
     }
-    let (api_key, signing_secret) = (state.ids.secret(), state.ids.secret());
+    // An app that has a key keeps it; we know its hash only.
+    let api_key = if known_key.is_some() { String::new() } else { state.ids.secret() };
+    let signing_secret = state.ids.secret();
     let created = state.stores.apps.create(NewRecord {
         package: name.clone(),
         details: new.details,
         owner: who.name(),
-        key_hash: Sha256::digest(api_key.as_bytes()).into(),
+        key_hash: known_key.unwrap_or_else(|| Sha256::digest(api_key.as_bytes()).into()),
         signing: state.secrets.seal(&signing_secret),
         at: state.clock.now(),
         tools: (!tools.is_empty() || !items.is_empty()).then(|| set_of(tools, items, &who)),
@@ -156,6 +172,14 @@ async fn create(
     state.signals.publish(Change::App(name.clone()));
     let app = owned(&state, &who, name).await?;
     Ok(json(StatusCode::CREATED, &AppCreated { app: summary(&app), api_key, signing_secret }))
+}
+
+/// SHA-256 in hex.
+fn key_hash(text: &str) -> Result<[u8; 32], Problem> {
+    let mut hash = [0; 32];
+    hex::decode_to_slice(text, &mut hash)
+        .map_err(|_| Problem::new("apiKeyHash", "expected the SHA-256 of the API key in 64 hex digits"))?;
+    Ok(hash)
 }
 
 async fn list(State(state): State<AppState>, Builder(who): Builder) -> Answer {

@@ -24,9 +24,10 @@ pub(crate) fn routes() -> Vec<Route> {
 
 async fn icon(
     State(state): State<AppState>,
-    Anybody(_): Anybody,
+    Anybody(who): Anybody,
     Path(package): Path<PackageName>,
 ) -> Answer {
+    state.management.check_costly(&who)?;
     let missing = |why: &str| {
         Failure::new(ApiErrorCode::NotFound, format!("there is no picture of {package} to show: {why}"))
     };

@@ -5,7 +5,7 @@ use http::Method;
 use serde::Serialize;
 use toolyard_core::ports::Change;
 use toolyard_protocol::{
-    api::{ApiErrorCode, InstallSummary},
+    api::InstallSummary,
     session::{iso_millis, webhook::StopReason},
 };
 
@@ -17,9 +17,6 @@ use crate::{
     routes::{Access, Route},
     state::AppState,
 };
-
-/// Most apps of one user.
-const MAX_INSTALLS: usize = 500;
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
@@ -76,10 +73,6 @@ async fn list(State(state): State<AppState>, who: ForUser) -> Answer {
 
 async fn install(State(state): State<AppState>, who: ForUser, Path(name): Path<String>) -> Answer {
     let name = package(&name)?;
-    if state.stores.installs.of(&who.user).await?.len() >= MAX_INSTALLS {
-        let text = format!("a user has at most {MAX_INSTALLS} apps; remove one first");
-        return Err(Failure::new(ApiErrorCode::Conflict, text));
-    }
     if !state.stores.installs.install(&who.user, &name, state.clock.now()).await? {
         return Err(Failure::not_found(format_args!("app {name}")));
     }

@@ -13,7 +13,7 @@ use toolyard_protocol::{
 
 use super::{Answer, nothing, ok};
 use crate::{
-    auth::{Person, Proof, ROOM, Refusal, Role, TokenError, Wanted, issue},
+    auth::{Person, Proof, Refusal, Role, TokenError, Wanted, issue},
     body::JsonBody,
     error::{Failure, json},
     extract::{Path, Query},
@@ -157,14 +157,16 @@ async fn make(State(state): State<AppState>, who: Person, JsonBody(new): JsonBod
     };
     let wanted = Wanted { name, subject: &subject, role, seconds, by: &who.name, with };
     let (token, issued) = issue(&state.tokens, &*state.clock, &*state.ids, wanted).map_err(not_made)?;
-    match state.stores.tokens.add_token(&issued, ROOM).await? {
+    let room = state.config.quotas.of_tokens();
+    match state.stores.tokens.add_token(&issued, room).await? {
         TokenAdded::Listed => {}
         TokenAdded::NoRoom => {
-            let most = ROOM.of_subject;
             let text = format!(
-                "{subject} has {most} tokens that have not ended, or the server has no room for more; wait until some end"
+                "{subject} has {} tokens that have not ended, or the server has {}; wait until some end, or ask the \
+                 operator to raise `quotas.tokens_per_user` or `quotas.tokens`",
+                room.of_subject, room.of_all
             );
-            return Err(Failure::new(ApiErrorCode::Conflict, text));
+            return Err(Failure::new(ApiErrorCode::QuotaReached, text));
         }
         TokenAdded::Revoked => {
             return Err(Refusal::BadCredential("the token was revoked".to_owned()).into());

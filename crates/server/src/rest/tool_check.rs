@@ -20,7 +20,7 @@ use toolyard_protocol::{
     tool::{MAX_PROBLEMS, MAX_TOOLS, ToolDefinition},
 };
 
-use super::{Answer, apps::owned, ok, package};
+use super::{Answer, apps::owned, ok, older_tools::to_definitions, package};
 use crate::{
     auth::Builder,
     body::LargeJsonBody,
@@ -79,10 +79,15 @@ async fn check(
     Path(name): Path<String>,
     LargeJsonBody(set): LargeJsonBody<ToolSet>,
 ) -> Answer {
+    state.management.check_costly(&who)?;
     let app = owned(&state, &who, &package(&name)?).await?;
     let ToolSet { tools, prompts, resources, resource_templates } = set;
     let items = Items { prompts, resources, resource_templates };
     let family = state.models.family();
+    let tools = match to_definitions(tools) {
+        Ok(tools) => tools,
+        Err(problems) => return ok(&Checked { ok: false, problems, tools: Vec::new() }),
+    };
     let work = move || outcome(&tools, &items, &app.package, family);
     let checked = WorkPool::shared().run_within(SET_TIMEOUT, work).await;
     ok(&checked.unwrap_or_else(|error| {

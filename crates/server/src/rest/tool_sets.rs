@@ -20,7 +20,7 @@ use toolyard_protocol::{
     tool::ToolDefinition,
 };
 
-use super::{Answer, apps::owned, ok, package};
+use super::{Answer, apps::owned, ok, older_tools::to_definitions, package};
 use crate::{
     auth::{Builder, Identity},
     body::LargeJsonBody,
@@ -137,6 +137,7 @@ async fn publish(
     let ToolSet { tools, prompts, resources, resource_templates } = set;
     let items = Items { prompts, resources, resource_templates };
     let not_changed = |problems| Failure::problems("the tools were not changed", problems);
+    let tools = to_definitions(tools).map_err(not_changed)?;
     let definitions = check_set_on_pool(&tools, &items).await.map_err(not_changed)?;
     let clashes = clashes(&state, &app.package, &definitions).await?;
     if !clashes.is_empty() {

@@ -237,6 +237,7 @@ async fn remove(State(state): State<AppState>, Builder(who): Builder, Path(id): 
 }
 
 async fn refresh(State(state): State<AppState>, Builder(who): Builder, Path(id): Path<String>) -> Answer {
+    state.management.check_costly(&who)?;
     let (app, record) = owned(&state, &who, &id).await?;
     state.upstreams.refresh(&app.package, &record).await;
     ok(&summary(&state, app.package, app.owner, record).await?)

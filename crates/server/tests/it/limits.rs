@@ -191,7 +191,7 @@ async fn pages_of_allowed_origins_are_told_so() {
 
 #[tokio::test]
 async fn a_user_has_so_many_apps_and_no_more() {
-    let p = Platform::start().await;
+    let p = Platform::with(|config| config.quotas.apps_per_developer = 501).await;
     for i in 0..=500 {
         let package = format!("com.many.app{i}");
         p.nobody().post("/api/apps", &json!({ "packageName": package })).await.expect(201);

@@ -15,6 +15,7 @@ use tokio_tungstenite::{
 use tokio_util::sync::CancellationToken;
 use toolyard_core::ports::{Clock as _, SystemIds};
 use toolyard_net::{ClientSettings, Guard, HttpClient};
+use toolyard_protocol::app::AppKind;
 use toolyard_server::{
     AppState, ConsoleFiles, Server, World,
     auth::Role,
@@ -116,6 +117,7 @@ impl Platform {
         // Tests say what there is: no tools of the server itself, no models of this machine.
         config.builtin.enabled = false;
         config.model_search.local_servers = false;
+        config.apps.default_kind = AppKind::Session;
         change(&mut config);
         Self::run_with(config, Some(folder), Arc::default(), outside).await
     }

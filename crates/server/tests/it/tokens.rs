@@ -238,7 +238,7 @@ async fn a_person_has_so_many_tokens_and_ended_ones_are_forgotten() {
         last = made(&ada(&p), json!({ "name": number.to_string(), "days": 1 })).await.1;
     }
     let full = ada(&p).post("/api/tokens", &json!({ "name": "one more" })).await.expect(409);
-    assert_eq!(full.code(), "CONFLICT");
+    assert_eq!(full.code(), "QUOTA_REACHED");
     ada(&p).delete(&format!("/api/tokens/{last}")).await.expect(204);
     ada(&p).post("/api/tokens", &json!({ "name": "one more" })).await.expect(409);
     made(&lasting(&p, "bob"), json!({ "name": "his" })).await;

@@ -179,7 +179,13 @@ fn not_answered(tool: &Tool, error: NetError) -> ToolError {
             (ErrorCode::AppNotAvailable, format!("The address of {app} is not allowed here."))
         }
         NetError::NotSent(_) => {
-            (ErrorCode::NetworkError, format!("{app} cannot be reached; the tool did not run."))
+            let url = tool.app.record.details.public_url.as_deref().unwrap_or_default();
+            let url = format!("{}/tool", url.trim_end_matches('/'));
+            let text = format!(
+                "{app} cannot be reached; the tool did not run. For its developer: no request got to {url}: {}.",
+                error.advice(&url)
+            );
+            (ErrorCode::NetworkError, text)
         }
         NetError::Broken { .. } => {
             let text =

@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
-use toolyard_core::ports::{AppData, StoreError};
+use toolyard_core::ports::{AppData, Quota, StoreError};
 use toolyard_protocol::{PackageName, UserId};
 
 use super::{
-    SqliteStore, failed,
+    SqliteStore, count, failed,
     rows::{json, signed, text},
 };
 
@@ -70,8 +70,13 @@ impl AppData for SqliteStore {
     ) -> Result<(), StoreError> {
         let sql = "INSERT INTO app_settings (user, package, settings) VALUES (?, ?, ?)
              ON CONFLICT (user, package) DO UPDATE SET settings = excluded.settings";
+        let mut tx = self.begin().await?;
         let query =
             sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).bind(text("settings", &values)?);
-        query.execute(&self.write).await.map(drop).map_err(failed)
+        query.execute(&mut *tx).await.map_err(failed)?;
+        let sql = "SELECT COALESCE(SUM(OCTET_LENGTH(settings)), 0) FROM app_settings WHERE user = ?";
+        let bytes = count(&mut tx, sql, user.as_str()).await?;
+        Quota::SettingsBytesPerUser.check(bytes, self.quotas.settings_bytes_per_user)?;
+        tx.commit().await.map_err(failed)
     }
 }

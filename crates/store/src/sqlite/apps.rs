@@ -3,11 +3,11 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use sqlx::FromRow;
-use toolyard_core::ports::{AppChange, AppKeys, AppRecord, Apps, NewRecord, Origin, StoreError};
+use toolyard_core::ports::{AppChange, AppKeys, AppRecord, Apps, NewRecord, Origin, Quota, StoreError};
 use toolyard_protocol::PackageName;
 
 use super::{
-    SqliteStore, damaged,
+    SqliteStore, count, damaged,
     definitions::insert_set,
     failed,
     rows::{json, parsed, pattern, text, time, unsigned},
@@ -120,6 +120,9 @@ impl Apps for SqliteStore {
         if created.rows_affected() == 0 {
             return Ok(false);
         }
+        let sql = "SELECT COUNT(*) FROM apps WHERE owner = ? AND source = 'app'";
+        let owned = count(&mut tx, sql, &app.owner).await?;
+        Quota::AppsPerDeveloper.check(owned, self.quotas.apps_per_developer)?;
         if let Some(set) = app.tools {
             insert_set(&mut tx, &app.package, &set, app.at).await?;
         }
@@ -145,8 +148,9 @@ impl Apps for SqliteStore {
             }
             AppChange::Signing(secrets) => {
                 let mut secrets = secrets.into_iter();
-                let first =
-                    secrets.next().ok_or_else(|| StoreError("an app needs a signing secret".to_owned()))?;
+                let first = secrets
+                    .next()
+                    .ok_or_else(|| StoreError::Failed("an app needs a signing secret".to_owned()))?;
                 let sql = "UPDATE apps SET updated_at = ?, signing = ?, signing_old = ? WHERE package = ?";
                 sqlx::query(sql).bind(at).bind(first).bind(secrets.next())
             }

@@ -66,7 +66,7 @@ pub(super) fn bind_record(to: &mut SqliteArguments, record: &CallRecord) -> Resu
         to.add(signed(record.bytes_out))?;
         to.add(trace)
     };
-    bind().map_err(|error| StoreError(error.to_string()))
+    bind().map_err(|error| StoreError::Failed(error.to_string()))
 }
 
 impl CallRow {

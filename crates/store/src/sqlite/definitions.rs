@@ -14,9 +14,6 @@ use super::{
     rows::{json, signed, text, time, unsigned},
 };
 
-/// Most versions in one list.
-const MAX_VERSIONS: i64 = 200;
-
 #[derive(FromRow)]
 struct SetRow {
     version: i64,
@@ -77,6 +74,21 @@ async fn claim_aliases(
     Ok(())
 }
 
+/// Removes all but the newest versions, and never the current one.
+async fn forget_old_versions(
+    tx: &mut SqliteConnection,
+    package: &PackageName,
+    keep: u64,
+) -> Result<(), StoreError> {
+    let forget = sqlx::query(
+        "DELETE FROM tool_sets WHERE package = ?1
+         AND version <> (SELECT tools_version FROM apps WHERE package = ?1)
+         AND version NOT IN (SELECT version FROM tool_sets WHERE package = ?1 ORDER BY version DESC LIMIT ?2)",
+    );
+    let forget = forget.bind(package.as_str()).bind(signed(keep));
+    forget.execute(tx).await.map(drop).map_err(failed)
+}
+
 async fn point_to(
     tx: &mut SqliteConnection,
     package: &PackageName,
@@ -107,6 +119,7 @@ impl Definitions for SqliteStore {
             Some((version, Some(hash))) if hash == set.hash => return Ok(Some(unsigned(version))),
             Some(_) => insert_set(&mut tx, package, &set, at).await?,
         };
+        forget_old_versions(&mut tx, package, self.quotas.tool_versions_per_app).await?;
         tx.commit().await.map_err(failed)?;
         Ok(Some(version))
     }
@@ -124,8 +137,9 @@ impl Definitions for SqliteStore {
 
     async fn versions(&self, package: &PackageName) -> Result<Vec<VersionInfo>, StoreError> {
         let sql = "SELECT version, hash, created_by, created_at, tool_count FROM tool_sets
-             WHERE package = ? ORDER BY version DESC LIMIT ?";
-        let query = sqlx::query_as::<_, SetRow>(sql).bind(package.as_str()).bind(MAX_VERSIONS);
+             WHERE package = ? ORDER BY version DESC";
+        // How many are kept bounds the list.
+        let query = sqlx::query_as::<_, SetRow>(sql).bind(package.as_str());
         let rows = query.fetch_all(&self.read).await.map_err(failed)?.into_iter();
         Ok(rows
             .map(|row| VersionInfo {

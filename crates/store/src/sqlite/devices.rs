@@ -5,8 +5,8 @@ use toolyard_core::ports::{Devices, StoreError, StoredDevice};
 use toolyard_protocol::UserId;
 
 use super::{
-    SqliteStore, failed,
-    rows::{json, text, time},
+    SqliteStore, count, failed,
+    rows::{json, signed, text, time},
 };
 
 #[async_trait]
@@ -25,7 +25,17 @@ impl Devices for SqliteStore {
         let sql = "INSERT INTO devices (user, capabilities, seen_at) VALUES (?, ?, ?)
              ON CONFLICT (user) DO UPDATE SET capabilities = excluded.capabilities, seen_at = excluded.seen_at";
         let capabilities = text("device", &device.capabilities)?;
+        let mut tx = self.begin().await?;
+        let is_known =
+            count(&mut tx, "SELECT COUNT(*) FROM devices WHERE user = ?", user.as_str()).await? > 0;
         let query = sqlx::query(sql).bind(user.as_str()).bind(capabilities).bind(device.at.as_millisecond());
-        query.execute(&self.write).await.map(drop).map_err(failed)
+        query.execute(&mut *tx).await.map_err(failed)?;
+        if !is_known {
+            let sql = "DELETE FROM devices WHERE user IN
+                 (SELECT user FROM devices ORDER BY seen_at DESC, user LIMIT -1 OFFSET ?)";
+            let forget = sqlx::query(sql).bind(signed(self.quotas.remembered_devices));
+            forget.execute(&mut *tx).await.map_err(failed)?;
+        }
+        tx.commit().await.map_err(failed)
     }
 }

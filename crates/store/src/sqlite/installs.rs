@@ -2,16 +2,14 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use toolyard_core::ports::{Install, Installs, StoreError};
+use toolyard_core::ports::{Install, Installs, Quota, StoreError};
 use toolyard_protocol::{PackageName, UserId};
 
 use super::{
-    SqliteStore, failed,
+    SqliteStore, count, failed,
     rows::{parsed, pattern, time, unsigned},
 };
 
-/// Most installs of one user in one list.
-const MAX_INSTALLS: i64 = 1_000;
 /// The grant to call the tools of other apps.
 const ASSISTANT: &str = "assistant";
 
@@ -21,9 +19,10 @@ impl Installs for SqliteStore {
         let query = sqlx::query_as::<_, (String, i64, bool)>(
             "SELECT i.package, i.installed_at, g.what IS NOT NULL FROM installs i
              LEFT JOIN grants g ON g.user = i.user AND g.package = i.package AND g.what = ?
-             WHERE i.user = ? ORDER BY i.installed_at, i.package LIMIT ?",
+             WHERE i.user = ? ORDER BY i.installed_at, i.package",
         );
-        let rows = query.bind(ASSISTANT).bind(user.as_str()).bind(MAX_INSTALLS).fetch_all(&self.read).await;
+        // The quota of installs bounds the list.
+        let rows = query.bind(ASSISTANT).bind(user.as_str()).fetch_all(&self.read).await;
         let install = |(package, at, assistant): (String, i64, bool)| {
             Ok(Install { package: parsed("package name", &package)?, at: time(at), assistant })
         };
@@ -39,7 +38,12 @@ impl Installs for SqliteStore {
         let sql =
             "INSERT INTO installs (user, package, installed_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
         let insert = sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).bind(at.as_millisecond());
-        insert.execute(&mut *tx).await.map_err(failed)?;
+        let is_new = insert.execute(&mut *tx).await.map_err(failed)?.rows_affected() > 0;
+        if is_new {
+            let sql = "SELECT COUNT(*) FROM installs WHERE user = ?";
+            let installed = count(&mut tx, sql, user.as_str()).await?;
+            Quota::InstallsPerUser.check(installed, self.quotas.installs_per_user)?;
+        }
         tx.commit().await.map_err(failed)?;
         Ok(true)
     }

@@ -131,7 +131,7 @@ impl LedgerWriter {
     }
 
     async fn ask<T>(&self, order: impl FnOnce(Answer<T>) -> Order) -> Result<T, StoreError> {
-        let gone = || StoreError("the ledger is closed".to_owned());
+        let gone = || StoreError::Failed("the ledger is closed".to_owned());
         let (answer, answered) = oneshot::channel();
         self.orders.send(order(answer)).await.map_err(|_| gone())?;
         answered.await.map_err(|_| gone())?

@@ -31,7 +31,7 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 use tokio_util::task::TaskTracker;
-use toolyard_core::ports::{IssuedToken, StoreError, TokenAdded, TokenRoom};
+use toolyard_core::ports::{IssuedToken, StoreError, StoreQuotas, TokenAdded, TokenRoom};
 
 use self::{ledger::LedgerWriter, node::LedgerNode};
 
@@ -46,12 +46,20 @@ pub struct StoreSettings {
     pub batch_delay: Duration,
     /// Records after which a batch waits no longer. Calls wait when eight times as many are unwritten.
     pub batch_size: usize,
+    /// How much one person may store.
+    pub quotas: StoreQuotas,
 }
 
 impl StoreSettings {
     /// The defaults for a file.
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), readers: 4, batch_delay: Duration::from_millis(20), batch_size: 1_024 }
+        Self {
+            path: path.into(),
+            readers: 4,
+            batch_delay: Duration::from_millis(20),
+            batch_size: 1_024,
+            quotas: StoreQuotas::default(),
+        }
     }
 }
 
@@ -89,6 +97,7 @@ pub struct SqliteStore {
     read: SqlitePool,
     write: SqlitePool,
     ledger: LedgerWriter,
+    quotas: StoreQuotas,
 }
 
 impl SqliteStore {
@@ -123,7 +132,7 @@ impl SqliteStore {
         let connection = SqliteConnection::connect_with(&options).await.map_err(sqlite)?;
         let node = LedgerNode::register(&write, &path).await.map_err(sqlite)?;
         let ledger = LedgerWriter::start(connection, node, &settings, tasks);
-        Ok(Self { read, write, ledger })
+        Ok(Self { read, write, ledger, quotas: settings.quotas })
     }
 
     /// Whether the store answers.
@@ -176,11 +185,17 @@ pub async fn list_token(
     Ok(added)
 }
 
+/// A count, in whatever transaction there is.
+async fn count(tx: &mut SqliteConnection, sql: &'static str, of: &str) -> Result<u64, StoreError> {
+    let counted = sqlx::query_scalar::<_, i64>(sql).bind(of).fetch_one(tx).await.map_err(failed)?;
+    Ok(rows::unsigned(counted))
+}
+
 fn failed(error: sqlx::Error) -> StoreError {
-    StoreError(error.to_string())
+    StoreError::Failed(error.to_string())
 }
 
 /// A stored value that does not read back: damaged, or written by a newer version.
 fn damaged(what: &str, error: impl std::fmt::Display) -> StoreError {
-    StoreError(format!("stored {what} cannot be read: {error}"))
+    StoreError::Failed(format!("stored {what} cannot be read: {error}"))
 }

@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 use sqlx::FromRow;
-use toolyard_core::ports::{PluginLists, PublishedPlugin, PublishedPlugins, StoreError};
+use toolyard_core::ports::{PluginLists, PublishedPlugin, PublishedPlugins, Quota, StoreError};
 use toolyard_protocol::plugin::PluginId;
 
 use super::{
-    SqliteStore, failed,
+    SqliteStore, count, failed,
     rows::{parsed, pattern, signed, time},
 };
 
@@ -57,10 +57,13 @@ impl PublishedPlugins for SqliteStore {
             tx.commit().await.map_err(failed)?;
             return Ok(true);
         }
-        let count = sqlx::query_scalar::<_, i64>("SELECT COUNT(*) FROM published_plugins");
-        if count.fetch_one(&mut *tx).await.map_err(failed)? >= signed(most as u64) {
+        let all = sqlx::query_scalar::<_, i64>("SELECT COUNT(*) FROM published_plugins");
+        if all.fetch_one(&mut *tx).await.map_err(failed)? >= signed(most as u64) {
             return Ok(false);
         }
+        let sql = "SELECT COUNT(*) FROM published_plugins WHERE by = ?";
+        let others = count(&mut tx, sql, &plugin.by).await?;
+        Quota::CatalogueVersionsPerCurator.check(others + 1, self.quotas.catalogue_versions_per_curator)?;
         sqlx::query(
             "INSERT INTO published_plugins (id, version, name, description, publisher, hash, manifest, by, published_at)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -1,19 +1,17 @@
 //! What users have switched off.
 
 use async_trait::async_trait;
-use toolyard_core::ports::{Settings, StoreError};
+use toolyard_core::ports::{Quota, Settings, StoreError};
 use toolyard_protocol::{ToolName, UserId};
 
-use super::{SqliteStore, failed, rows::parsed};
-
-/// Most switched-off tools of one user.
-const MAX_OFF: i64 = 10_000;
+use super::{SqliteStore, count, failed, rows::parsed};
 
 #[async_trait]
 impl Settings for SqliteStore {
     async fn tools_off(&self, user: &UserId) -> Result<Vec<ToolName>, StoreError> {
-        let sql = "SELECT tool FROM tool_settings WHERE user = ? ORDER BY tool LIMIT ?";
-        let query = sqlx::query_scalar::<_, String>(sql).bind(user.as_str()).bind(MAX_OFF);
+        // The quota of switched-off tools bounds the list.
+        let sql = "SELECT tool FROM tool_settings WHERE user = ? ORDER BY tool";
+        let query = sqlx::query_scalar::<_, String>(sql).bind(user.as_str());
         let names = query.fetch_all(&self.read).await.map_err(failed)?;
         names.iter().map(|name| parsed("tool name", name)).collect()
     }
@@ -24,7 +22,14 @@ impl Settings for SqliteStore {
         } else {
             "INSERT INTO tool_settings (user, tool) VALUES (?, ?) ON CONFLICT DO NOTHING"
         };
+        let mut tx = self.begin().await?;
         let query = sqlx::query(sql).bind(user.as_str()).bind(tool.as_str());
-        query.execute(&self.write).await.map(drop).map_err(failed)
+        let changed = query.execute(&mut *tx).await.map_err(failed)?.rows_affected() > 0;
+        if changed && !on {
+            let off =
+                count(&mut tx, "SELECT COUNT(*) FROM tool_settings WHERE user = ?", user.as_str()).await?;
+            Quota::SwitchedOffTools.check(off, self.quotas.switched_off_tools_per_user)?;
+        }
+        tx.commit().await.map_err(failed)
     }
 }

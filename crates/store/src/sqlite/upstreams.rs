@@ -3,12 +3,13 @@
 use async_trait::async_trait;
 use sqlx::FromRow;
 use toolyard_core::ports::{
-    NewUpstream, Offers, StoreError, StoredOffer, UpstreamRecord, UpstreamTokens, UpstreamWrite, Upstreams,
+    NewUpstream, Offers, Quota, StoreError, StoredOffer, UpstreamRecord, UpstreamTokens, UpstreamWrite,
+    Upstreams,
 };
 use toolyard_protocol::{PackageName, UserId, app::AppDetails};
 
 use super::{
-    SqliteStore, failed,
+    SqliteStore, count, failed,
     rows::{json, parsed, text, time},
 };
 
@@ -71,6 +72,13 @@ impl Upstreams for SqliteStore {
             let gone =
                 sqlx::query("DELETE FROM upstream_tokens WHERE package = ?").bind(new.package.as_str());
             gone.execute(&mut *tx).await.map_err(failed)?;
+        }
+        let is_known = "SELECT COUNT(*) FROM upstreams WHERE package = ?";
+        if !new.upstream.managed && count(&mut tx, is_known, new.package.as_str()).await? == 0 {
+            let sql = "SELECT COUNT(*) FROM upstreams u JOIN apps a ON a.package = u.package
+                 WHERE a.owner = ? AND NOT u.managed";
+            let others = count(&mut tx, sql, &new.owner).await?;
+            Quota::UpstreamsPerDeveloper.check(others + 1, self.quotas.upstreams_per_developer)?;
         }
         sqlx::query(
             "INSERT INTO upstreams (package, details, sealed, for_all, managed, disabled) VALUES (?1, ?2, ?3, ?4, ?5, ?6)

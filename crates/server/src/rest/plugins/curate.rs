@@ -114,6 +114,7 @@ async fn sign(
     Curator(who): Curator,
     LargeJsonBody(body): LargeJsonBody<SignBody>,
 ) -> Answer {
+    state.management.check_costly(&who)?;
     let manifest = install::manifest(&state, body.manifest.get())?;
     if manifest.id.as_str() == RESERVED_ID {
         return Err(Failure::invalid(format!("`{RESERVED_ID}` cannot be the id of a plugin here")));

@@ -215,7 +215,7 @@ mod tests {
                 (1..=self.calls).rev().map(call).filter(fits).take(filter.limit as usize).collect();
             match self.fails_at {
                 Some(number) if page.iter().any(|call| call.id == CallId::from_bytes([number; 16])) => {
-                    Err(StoreError("on purpose".to_owned()))
+                    Err(StoreError::Failed("on purpose".to_owned()))
                 }
                 _ => Ok(page),
             }

@@ -44,7 +44,7 @@ async fn yard(change: impl FnOnce(&mut Config)) -> (Platform, Device) {
 }
 
 /// A plugin with one tool.
-fn plugin(id: &str, tool: &str, code: &str) -> Value {
+pub(crate) fn plugin(id: &str, tool: &str, code: &str) -> Value {
     json!({
         "schemaVersion": 1, "id": id, "name": "A plugin", "version": "1.0.0", "publisher": "Example",
         "description": "For tests", "tools": [{ "name": tool, "description": "Does it",

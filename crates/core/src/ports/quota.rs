@@ -1,0 +1,109 @@
+//! How much one person may store. The store counts inside the transaction that writes, so that two requests at once cannot
+//! both find room for the last one.
+
+use super::StoreError;
+
+/// Something of which there is a largest number for one person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quota {
+    /// Apps that one developer has registered.
+    AppsPerDeveloper,
+    /// Upstreams that one developer has added.
+    UpstreamsPerDeveloper,
+    /// Apps that one user has installed.
+    InstallsPerUser,
+    /// Tools that one user has switched off.
+    SwitchedOffTools,
+    /// Bytes of one user's values of the settings of all apps.
+    SettingsBytesPerUser,
+    /// Versions of plugins that one curator has in the catalogue.
+    CatalogueVersionsPerCurator,
+}
+
+impl Quota {
+    /// The setting of the configuration.
+    pub const fn setting(self) -> &'static str {
+        match self {
+            Self::AppsPerDeveloper => "quotas.apps_per_developer",
+            Self::UpstreamsPerDeveloper => "quotas.upstreams_per_developer",
+            Self::InstallsPerUser => "quotas.installs_per_user",
+            Self::SwitchedOffTools => "quotas.switched_off_tools_per_user",
+            Self::SettingsBytesPerUser => "quotas.settings_bytes_per_user",
+            Self::CatalogueVersionsPerCurator => "quotas.catalogue_versions_per_curator",
+        }
+    }
+
+    /// What is counted, and how to make room.
+    const fn texts(self) -> (&'static str, &'static str) {
+        match self {
+            Self::AppsPerDeveloper => ("apps of one developer", "remove an app"),
+            Self::UpstreamsPerDeveloper => ("upstreams of one developer", "remove an upstream"),
+            Self::InstallsPerUser => ("installed apps of one user", "uninstall an app"),
+            Self::SwitchedOffTools => {
+                ("switched-off tools of one user", "switch a tool on, or uninstall its app")
+            }
+            Self::SettingsBytesPerUser => {
+                ("bytes of settings of one user", "shorten the values or uninstall an app")
+            }
+            Self::CatalogueVersionsPerCurator => {
+                ("plugin versions of one curator in the catalogue", "have another curator publish")
+            }
+        }
+    }
+}
+
+/// A quota that leaves no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the limit of {most} {} is reached; {}, or ask the operator to raise `{}`",
+    .quota.texts().0, .quota.texts().1, .quota.setting()
+)]
+pub struct QuotaReached {
+    /// Which.
+    pub quota: Quota,
+    /// How many there may be.
+    pub most: u64,
+}
+
+impl Quota {
+    /// An error where `count` is more than `most`.
+    pub fn check(self, count: u64, most: u64) -> Result<(), StoreError> {
+        if count > most { Err(QuotaReached { quota: self, most }.into()) } else { Ok(()) }
+    }
+}
+
+/// The numbers, and how much history is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreQuotas {
+    /// Apps of one developer.
+    pub apps_per_developer: u64,
+    /// Upstreams of one developer; those of the configuration file do not count.
+    pub upstreams_per_developer: u64,
+    /// Installed apps of one user.
+    pub installs_per_user: u64,
+    /// Switched-off tools of one user.
+    pub switched_off_tools_per_user: u64,
+    /// Bytes of one user's settings.
+    pub settings_bytes_per_user: u64,
+    /// Versions of one curator in the catalogue.
+    pub catalogue_versions_per_curator: u64,
+    /// Versions of an app's tools that are kept. Older ones go when a new one comes, but never the current one.
+    pub tool_versions_per_app: u64,
+    /// Last devices of users that are kept; those seen longest ago go first.
+    pub remembered_devices: u64,
+}
+
+impl Default for StoreQuotas {
+    fn default() -> Self {
+        Self {
+            apps_per_developer: 200,
+            upstreams_per_developer: 100,
+            installs_per_user: 500,
+            switched_off_tools_per_user: 5_000,
+            settings_bytes_per_user: 4 * 1024 * 1024,
+            catalogue_versions_per_curator: 2_000,
+            tool_versions_per_app: 100,
+            remembered_devices: 100_000,
+        }
+    }
+}
