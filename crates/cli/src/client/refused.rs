@@ -103,7 +103,7 @@ impl Refused {
 
     /// Whether something is there already.
     pub(crate) fn is_conflict(&self) -> bool {
-        self.status == StatusCode::CONFLICT.as_u16()
+        self.code == "CONFLICT"
     }
 
     /// What to do now.

@@ -7,11 +7,20 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::{fs::File, io::BufReader};
 use toolyard_protocol::{
-    PackageName, Problem, api::AppCreated, app::AppDetails, items::Items, legacy::AppDocument, raw::to_raw,
+    PackageName, Problem,
+    api::AppCreated,
+    app::{AppDetails, AppKind},
+    items::Items,
+    legacy::AppDocument,
+    raw::to_raw,
+    secret::Secret,
     tool::ToolDefinition,
 };
 
-use super::{Verdict, apps::add::NewAppBody};
+use super::{
+    Verdict,
+    apps::add::{NewAppBody, members},
+};
 use crate::{
     cli::Context,
     client::Client,
@@ -25,8 +34,10 @@ use crate::{
 const MAX_LINE_BYTES: usize = 8 * 1024 * 1024;
 
 const HELP: &str = "\
-FILE has one app document a line, as `mongoexport --collection apps` writes it. Each app gets a new API key and signing
-secret, shown once, on its line: give them to the app. With --json each line is one JSON object, the last one a summary.
+FILE has one app document a line, as `mongoexport --collection apps` writes it. An app keeps its API key where the document
+has `hashedApiKey`, the SHA-256 of it in hex; otherwise it gets a new one. Each app gets a signing secret. New keys and
+secrets are shown once, on the app's line: give them to the app. With --json each line is one JSON object, the last one a
+summary.
 
 Examples:
   toolyard import apps.jsonl --dry-run
@@ -59,10 +70,20 @@ struct Imported {
 #[derive(Debug, Serialize)]
 #[serde(tag = "outcome", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum Outcome {
-    Imported { tool_count: usize, api_key: String, signing_secret: String },
-    WouldImport { tool_count: usize },
+    Imported {
+        tool_count: usize,
+        /// None where the app keeps the key that it has.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        api_key: Option<String>,
+        signing_secret: String,
+    },
+    WouldImport {
+        tool_count: usize,
+    },
     SkippedExists,
-    Failed { reasons: Vec<String> },
+    Failed {
+        reasons: Vec<String>,
+    },
 }
 
 impl Show for Imported {
@@ -70,9 +91,11 @@ impl Show for Imported {
         let name = self.package_name.as_ref().map_or("?", PackageName::as_str);
         let said = match &self.outcome {
             Outcome::Imported { tool_count, api_key, signing_secret } => {
-                format!(
-                    "imported {name} with {tool_count} tools; API key {api_key}, signing secret {signing_secret}"
-                )
+                let key = match api_key {
+                    Some(api_key) => format!("API key {api_key}"),
+                    None => "it keeps its API key".to_owned(),
+                };
+                format!("imported {name} with {tool_count} tools; {key}, signing secret {signing_secret}")
             }
             Outcome::WouldImport { tool_count } => format!("would import {name} with {tool_count} tools"),
             Outcome::SkippedExists => format!("skipped {name}: it is registered already"),
@@ -182,12 +205,15 @@ async fn register(
     };
     let body = NewAppBody {
         package_name: &document.package_name,
-        details: &details,
+        // Apps of the older platform connect to it.
+        details: members(&details, Some(AppKind::Session)),
+        api_key_hash: document.hashed_api_key.as_ref().map(Secret::expose).filter(|hash| is_sha256(hash)),
         tools,
         items: &Items::default(),
     };
     match client.post::<_, AppCreated>("api/apps", &body).await {
         Ok(AppCreated { api_key, signing_secret, .. }) => {
+            let api_key = Some(api_key).filter(|key| !key.is_empty());
             Ok(Outcome::Imported { tool_count: tools.len(), api_key, signing_secret })
         }
         Err(CliError::Refused(refused)) if refused.is_conflict() => Ok(Outcome::SkippedExists),
@@ -197,6 +223,11 @@ async fn register(
         }
         Err(error) => Err(error),
     }
+}
+
+/// Whether a text is a SHA-256 in hex; what else the document may have there is no key's hash.
+fn is_sha256(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 #[cfg(test)]

@@ -91,3 +91,16 @@ async fn all_good_ends_with_0_and_no_server_ends_at_once() {
     assert!(down.err.contains("cannot reach the server"), "{}", down.err);
     assert!(yard.run(&["import", "missing.jsonl"]).await.bad().contains("cannot read missing.jsonl"));
 }
+
+#[tokio::test]
+async fn an_app_keeps_its_key() {
+    let yard = Yard::start().await;
+    // SHA-256 of the key `k`.
+    let hash = "8254c329a92850f6d539dd376f4816ee2764517da5e0235514af433164480d7a";
+    let file = yard.file("apps.jsonl", &document("com.example.one").replace("ab12", hash));
+    let text = yard.run(&["import", file.to_str().unwrap()]).await.good();
+    assert!(text.contains("it keeps its API key"), "{text}");
+    let shown =
+        yard.run(&["apps", "show", "com.example.one", "--token", "com.example.one:k", "--json"]).await.json();
+    assert_eq!((&shown["packageName"], &shown["kind"]), (&json!("com.example.one"), &json!("session")));
+}

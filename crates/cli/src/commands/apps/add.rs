@@ -58,9 +58,10 @@ pub(crate) struct AddArgs {
     /// Its picture: an https address, which the server fetches, or a small one as data:image
     #[arg(long, value_name = "URL")]
     icon: Option<String>,
-    /// `session` apps are started before a call and can show and hear; `tools-only` apps just answer calls
-    #[arg(long, default_value = "session", value_parser = PossibleValuesParser::new(["session", "tools-only"]).map(kind))]
-    kind: AppKind,
+    /// `tools-only` apps just answer calls; `session` apps are started before a call and can show and hear. Without it
+    /// the server decides, `tools-only` unless it is configured otherwise
+    #[arg(long, value_parser = PossibleValuesParser::new(["session", "tools-only"]).map(kind))]
+    kind: Option<AppKind>,
     /// How it shares the screen: one standard app is in front, background apps run beside it
     #[arg(long = "type", value_name = "TYPE", default_value = "background",
         value_parser = PossibleValuesParser::new(["standard", "background"]).map(app_type))]
@@ -106,10 +107,26 @@ fn hardware(text: String) -> HardwareType {
 pub(crate) struct NewAppBody<'a> {
     pub(crate) package_name: &'a PackageName,
     #[serde(flatten)]
-    pub(crate) details: &'a AppDetails,
+    pub(crate) details: Map<String, Value>,
+    /// SHA-256 of the key that the app has already, in hex.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) api_key_hash: Option<&'a str>,
     pub(crate) tools: &'a [Box<RawValue>],
     #[serde(flatten)]
     pub(crate) items: &'a Items,
+}
+
+/// The details as members of the body; without a kind the server decides which one.
+pub(crate) fn members(details: &AppDetails, kind: Option<AppKind>) -> Map<String, Value> {
+    let mut members = match serde_json::to_value(details) {
+        Ok(Value::Object(members)) => members,
+        _ => Map::new(),
+    };
+    match kind.map(serde_json::to_value) {
+        Some(Ok(kind)) => drop(members.insert("kind".to_owned(), kind)),
+        _ => drop(members.remove("kind")),
+    }
+    members
 }
 
 #[derive(Serialize)]
@@ -139,8 +156,11 @@ pub(super) async fn run(cx: &Context, args: AddArgs) -> Result<Verdict, CliError
         (None, None) => None,
     };
     let (about, tools, items) = file.map(|file| (file.about, file.tools, file.items)).unwrap_or_default();
+    let kind = args.kind;
     let (package, details) = app_of(args, about)?;
-    let body = NewAppBody { package_name: &package, details: &details, tools: &tools, items: &items };
+    let details = members(&details, kind);
+    let body =
+        NewAppBody { package_name: &package, details, api_key_hash: None, tools: &tools, items: &items };
     let created: AppCreated = client.post("api/apps", &body).await?;
     cx.output.show(&Added(created))?;
     Ok(Verdict::Good)
@@ -165,7 +185,6 @@ fn app_of(args: AddArgs, about: Map<String, Value>) -> Result<(PackageName, AppD
         description: args.description.or(told.description).unwrap_or_default(),
         public_url: args.url.or(args.from_url),
         icon_url: args.icon,
-        kind: args.kind,
         app_type: args.app_type,
         permissions: permissions.chain(told.permissions).collect(),
         hardware_requirements: requires.chain(told.hardware_requirements).collect(),
