@@ -50,8 +50,8 @@ pub mod stream;
 pub mod tool;
 pub mod trace;
 pub mod upstream;
-pub mod visible;
 mod user_id;
+pub mod visible;
 pub mod wildcard;
 
 pub use error::ErrorCode;

@@ -459,7 +459,7 @@ async fn off_worker(
         return Ok(read());
     }
     let read = WorkPool::shared().run_within(SET_TIMEOUT, read).await;
-    read.map_err(|error| StoreError(format!("definitions of {bytes} bytes cannot be read: {error}")))
+    read.map_err(|error| StoreError::Failed(format!("definitions of {bytes} bytes cannot be read: {error}")))
 }
 
 /// Why nothing of a package is shown, whatever the device.

@@ -174,7 +174,7 @@ pub async fn list_token(
     if !path.exists() {
         let tasks = TaskTracker::new();
         let store = SqliteStore::open(StoreSettings::at(path), &tasks);
-        store.await.map_err(|error| StoreError(error.to_string()))?.close().await;
+        store.await.map_err(|error| StoreError::Failed(error.to_string()))?.close().await;
     }
     let options = SqliteConnectOptions::new().filename(path).busy_timeout(Duration::from_secs(5));
     let mut connection = SqliteConnection::connect_with(&options).await.map_err(failed)?;
