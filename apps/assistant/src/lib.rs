@@ -194,6 +194,7 @@ fn icon() -> String {
 /// The body of `POST /api/apps` that registers the assistant.
 pub fn registration(config: &Config, public_url: &str) -> Value {
     json!({
+        "wants": ["assistant"],
         "packageName": config.package,
         "name": "Assistant",
         "description": "Answers when it is spoken to, and uses the tools of your other apps",

@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+/// Longest error message that is recorded of a call, in bytes: a few paragraphs, so that a stack trace does not fill the
+/// ledger.
+pub const MAX_ERROR_MESSAGE_BYTES: usize = 2_000;
+
 /// Bounds of calls. All of them are settings of the server, under `[calls]`.
 #[derive(Debug, Clone)]
 pub struct CallLimits {
@@ -29,6 +33,8 @@ pub struct CallLimits {
     pub user_key_bytes: usize,
     /// Largest result of a tool, in bytes, wherever it comes from.
     pub result_bytes: usize,
+    /// How much of the error message of a failed call is recorded, in bytes; 0 records none.
+    pub error_message_bytes: usize,
 }
 
 impl Default for CallLimits {
@@ -46,6 +52,7 @@ impl Default for CallLimits {
             user_keys: 20_000,
             user_key_bytes: 64 * 1024 * 1024,
             result_bytes: 1024 * 1024,
+            error_message_bytes: MAX_ERROR_MESSAGE_BYTES,
         }
     }
 }

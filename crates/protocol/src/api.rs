@@ -265,6 +265,11 @@ pub struct EntryDiff {
 pub struct InstallSummary {
     /// Which app.
     pub package_name: PackageName,
+    /// Its name for people; the package where it has none.
+    pub name: String,
+    /// Its picture: an https or data URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub icon_url: Option<String>,
     /// Since when, ISO 8601.
     pub installed_at: String,
     /// Whether it may call the tools of other apps for this user.
@@ -292,6 +297,12 @@ pub struct ToolSetting {
 pub struct HiddenTool {
     /// Which tool.
     pub name: ToolName,
+    /// Its title, where it has one and is a tool at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Its description, where it is a tool at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// Why it is not in the list.
     pub reason: String,
 }
@@ -362,6 +373,10 @@ pub struct CallSummary {
     pub caller: Option<String>,
     /// `OK`, or the error code.
     pub outcome: String,
+    /// What the caller was told, truncated, where the call failed. Kept for a limited time; developers see what their app
+    /// did wrong, not what a user wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
     /// Whether the outcome was found under the caller's key, and nothing ran.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replayed: bool,

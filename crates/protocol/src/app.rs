@@ -48,6 +48,14 @@ pub struct DeclaredPermission {
     pub description: Option<String>,
 }
 
+/// What a user can allow an app beyond its own tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AppGrant {
+    /// Calling the tools of the user's other apps.
+    Assistant,
+}
+
 /// Body of `POST /api/apps`.
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -106,6 +114,9 @@ pub struct AppDetails {
     pub app_type: AppType,
     /// What it may hear and see.
     pub permissions: Vec<DeclaredPermission>,
+    /// Grants that it asks the user for. Naming one gives nothing: each user agrees when installing, or later.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub wants: Vec<AppGrant>,
     /// What it needs.
     pub hardware_requirements: Vec<HardwareRequirement>,
     /// Its settings with their defaults, as the app defines them.

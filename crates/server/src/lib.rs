@@ -15,6 +15,7 @@ pub mod auth;
 mod body;
 mod builtin;
 mod calls;
+mod change_feed;
 mod chat;
 pub mod config;
 mod configured;

@@ -4,7 +4,7 @@ use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use toolyard_agent::shortlist::vectors::WordVectors;
 use toolyard_core::{
-    limits::CallLimits,
+    limits::{CallLimits, MAX_ERROR_MESSAGE_BYTES},
     policy::{Rate, Rates},
 };
 use toolyard_net::{ClientSettings, Guard, GuardPolicy, HttpClient, IpRange};
@@ -14,7 +14,7 @@ use toolyard_store::StoreSettings;
 
 use crate::{
     auth::Tokens,
-    config::{AuthMode, CallsConfig, Config, RateConfig, UpstreamConfig},
+    config::{AuthMode, CallsConfig, Config, LedgerConfig, RateConfig, UpstreamConfig},
     secrets::{self, RootKeyError, RootKeys},
     serve::{StartError, World},
 };
@@ -118,7 +118,7 @@ pub(crate) fn store_settings(config: &Config) -> StoreSettings {
     }
 }
 
-pub(crate) fn call_limits(config: &CallsConfig) -> CallLimits {
+pub(crate) fn call_limits(config: &CallsConfig, ledger: &LedgerConfig) -> CallLimits {
     CallLimits {
         call_timeout: Duration::from_millis(config.timeout_ms),
         max_call_timeout: Duration::from_millis(config.max_timeout_ms),
@@ -132,6 +132,7 @@ pub(crate) fn call_limits(config: &CallsConfig) -> CallLimits {
         user_keys: config.keys_per_user,
         user_key_bytes: config.key_bytes_per_user,
         result_bytes: config.result_bytes,
+        error_message_bytes: if ledger.error_message_hours == 0 { 0 } else { MAX_ERROR_MESSAGE_BYTES },
     }
 }
 

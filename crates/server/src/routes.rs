@@ -140,6 +140,7 @@ pub fn table() -> Vec<Route> {
     let mut routes = Vec::new();
     routes.extend(rest::tools::routes());
     routes.extend(rest::calls::routes());
+    routes.extend(rest::changes::routes());
     routes.extend(rest::usage::routes());
     routes.extend(rest::apps::routes());
     routes.extend(rest::tool_sets::routes());

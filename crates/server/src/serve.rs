@@ -28,6 +28,7 @@ use toolyard_store::{LocalSignals, OpenError, SqliteStore};
 use crate::{
     auth::{Oidc, TokenError, Tokens},
     builtin,
+    change_feed::ChangeFeed,
     chat::{Replays, TurnGate},
     config::Config,
     configured,
@@ -39,7 +40,7 @@ use crate::{
     management::ManagementLimits,
     mcp::McpDoor,
     models::ModelBook,
-    openapi, parts, plugins, routes,
+    openapi, parts, plugins, rest, routes,
     secrets::{self, RootKeyError},
     speech::{self, SpeechMetrics},
     state::{AppState, Shared, Stores},
@@ -170,7 +171,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
     let own = || HttpClient::new(guard.clone(), parts::client_settings(&config));
     let http = world.http.clone().unwrap_or_else(own);
     let web = parts::web_access(&config, &world)?;
-    let limits = parts::call_limits(&config.calls);
+    let limits = parts::call_limits(&config.calls, &config.ledger);
     let (recorder, metrics) = telemetry::recorder();
     let around = speech::Around {
         secrets: &*secrets,
@@ -296,6 +297,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         guard,
         http,
         mcp,
+        change_feed: ChangeFeed::default(),
         tickets: Tickets::new(config.mcp.ticket_s),
         console: world.console,
         models,
@@ -313,6 +315,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
     state.signals.listen(Box::new(move |change| {
         if let Some(state) = hears.upgrade() {
             state.mcp.changes.hear(change);
+            state.change_feed.publish(change);
         }
     }));
     let restored = state.sessions.restore().await.map_err(|error| StartError::Config(error.to_string()))?;
@@ -399,7 +402,8 @@ fn housekeeping(state: &AppState) {
             let ago = |seconds: i64| now.checked_sub(jiff::SignedDuration::from_secs(seconds)).unwrap_or(now);
             let calls = ago(i64::from(state.config.ledger.keep_days) * 24 * 60 * 60);
             let keys = ago(i64::try_from(state.config.calls.key_lifetime_s).unwrap_or(i64::MAX));
-            if let Err(error) = state.stores.sqlite.prune(calls, keys).await {
+            let messages = rest::seen::messages_since(&state);
+            if let Err(error) = state.stores.sqlite.prune(calls, messages, keys).await {
                 tracing::error!(%error, "old calls could not be removed");
             }
             if let Err(error) = state.stores.tokens.forget_tokens(now).await {

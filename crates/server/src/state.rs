@@ -20,6 +20,7 @@ use toolyard_store::SqliteStore;
 
 use crate::{
     auth::{self, Oidc},
+    change_feed::ChangeFeed,
     chat::{Replays, TurnGate},
     config::{AuthMode, Config},
     console::ConsoleFiles,
@@ -109,6 +110,8 @@ pub struct Shared {
     pub(crate) http: HttpClient,
     /// The MCP door's streams, questions and sessions.
     pub(crate) mcp: McpDoor,
+    /// Changes of lists, for pages that show them.
+    pub(crate) change_feed: ChangeFeed,
     /// One-use tickets with which browsers open sockets.
     pub(crate) tickets: Tickets,
     /// The web console.

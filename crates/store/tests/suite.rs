@@ -70,8 +70,25 @@ async fn old_calls_and_keys_are_pruned() {
     store_suite::queue_some_calls(&store, 0, 3).await;
     let filter = toolyard_core::ports::CallFilter { limit: 10, ..Default::default() };
     let calls = toolyard_core::ports::CallLog::page(&store, &filter).await.unwrap();
-    store.prune(calls[0].started_at, calls[0].started_at).await.unwrap();
+    let now = calls[0].started_at;
+    store.prune(now, now, now).await.unwrap();
     assert_eq!(toolyard_core::ports::CallLog::page(&store, &filter).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn error_messages_are_forgotten_before_their_calls() {
+    let folder = tempfile::tempdir().unwrap();
+    let store =
+        SqliteStore::open(StoreSettings::at(folder.path().join("t.db")), &TaskTracker::new()).await.unwrap();
+    store_suite::queue_failed_calls(&store, 1, 3).await;
+    let filter = toolyard_core::ports::CallFilter { limit: 10, ..Default::default() };
+    let calls = toolyard_core::ports::CallLog::page(&store, &filter).await.unwrap();
+    assert!(calls.iter().all(|call| call.error_message.is_some()), "{calls:?}");
+    let (newest, oldest) = (calls[0].started_at, calls[2].started_at);
+    store.prune(oldest, newest, oldest).await.unwrap();
+    let left = toolyard_core::ports::CallLog::page(&store, &filter).await.unwrap();
+    let messages: Vec<_> = left.iter().map(|call| call.error_message.as_deref()).collect();
+    assert_eq!(messages, [Some("TIMEOUT of 3"), None, None]);
 }
 
 #[tokio::test]

@@ -105,3 +105,18 @@ async fn what_fails_says_why_and_ends_with_1() {
     let eve = yard.run(&["tools", "ls", "--user", "eve@example.com"]).await.good();
     assert!(!eve.contains("com.example.echo"), "{eve}");
 }
+
+#[tokio::test]
+async fn a_failed_call_is_listed_and_shown_with_the_error_of_the_app() {
+    let app = App::start().await;
+    let (yard, _glasses) = yard_with(&app).await;
+    yard.ada(&["tools", "call", "com.example.echo:say", "text=hi"]).await.good();
+    yard.ada(&["tools", "call", "com.example.echo:fail"]).await.bad();
+    let failed = yard.ada(&["calls", "ls", "--failed"]).await.good();
+    assert!(failed.contains("com.example.echo:fail") && failed.contains("no milk left"), "{failed}");
+    assert!(!failed.contains("com.example.echo:say"), "{failed}");
+    let listed = yard.ada(&["calls", "ls", "--json"]).await.json();
+    let id = listed["calls"][0]["id"].as_str().unwrap();
+    let shown = yard.ada(&["calls", "show", id]).await.good();
+    assert!(shown.contains("EXECUTION_ERROR") && shown.contains("no milk left"), "{shown}");
+}

@@ -326,7 +326,7 @@ impl Catalog {
                 self.everybody.fetch_add(1, Ordering::AcqRel);
             }
             // What a resource says is no part of a view.
-            Change::Resource { .. } => {}
+            Change::Resource { .. } | Change::Records(_) => {}
             Change::View(user) => {
                 if let Some(slot) = self.users.get(user) {
                     slot.generation.fetch_add(1, Ordering::AcqRel);
@@ -392,14 +392,14 @@ impl Catalog {
             view.depends_on(&app, misfit.is_none());
             for tool in &app.tools {
                 match &misfit {
-                    Some(reason) => view.hide(&tool.name, reason),
-                    None if off.contains(&tool.name) => view.hide(&tool.name, "switched off by the user"),
+                    Some(reason) => view.hide(tool, reason),
+                    None if off.contains(&tool.name) => view.hide(tool, "switched off by the user"),
                     None => view.show(tool),
                 }
             }
             for lost in &app.set_aside {
                 if let Ok(name) = format!("{package}:{}", lost.name).parse() {
-                    view.hide(&name, lost.reason.clone());
+                    view.set_aside(&name, lost.reason.clone());
                 }
             }
             if misfit.is_none() {
@@ -432,14 +432,14 @@ impl Catalog {
             view.depends_on(&app, hidden.is_none());
             for tool in &app.tools {
                 match &hidden {
-                    Some(reason) => view.hide(&tool.name, reason),
-                    None if off.contains(&tool.name) => view.hide(&tool.name, "switched off by the user"),
+                    Some(reason) => view.hide(tool, reason),
+                    None if off.contains(&tool.name) => view.hide(tool, "switched off by the user"),
                     None => view.show(tool),
                 }
             }
             for lost in &app.set_aside {
                 if let Ok(name) = format!("{}:{}", app.head.package(), lost.name).parse() {
-                    view.hide(&name, lost.reason.clone());
+                    view.set_aside(&name, lost.reason.clone());
                 }
             }
         }

@@ -149,8 +149,20 @@ impl ViewBuilder {
         self.view.shown.push(shown);
     }
 
-    pub(crate) fn hide(&mut self, tool: &ToolName, reason: impl Into<String>) {
-        self.view.hidden.push(HiddenTool { name: tool.clone(), reason: reason.into() });
+    /// Hides a tool, and says which one it is: people switch it on again by its title.
+    pub(crate) fn hide(&mut self, tool: &Tool, reason: impl Into<String>) {
+        self.view.hidden.push(HiddenTool {
+            name: tool.name.clone(),
+            title: tool.definition.title.clone(),
+            description: Some(tool.definition.description.clone()),
+            reason: reason.into(),
+        });
+    }
+
+    /// Names something that is no tool, because its definition cannot be used.
+    pub(crate) fn set_aside(&mut self, name: &ToolName, reason: impl Into<String>) {
+        let (name, reason) = (name.clone(), reason.into());
+        self.view.hidden.push(HiddenTool { name, title: None, description: None, reason });
     }
 
     /// Shows the prompts, resources and templates of a package: those that are not too many, and whose name is not taken.
@@ -179,10 +191,10 @@ impl ViewBuilder {
                 "its alias {} belongs to {}, installed earlier",
                 tool.alias, self.view.tools[earlier].name
             );
-            return self.hide(&tool.name, reason);
+            return self.hide(tool, reason);
         }
         if let Some(why) = self.no_room(self.view.tools.len(), tool.listed.len()) {
-            return self.hide(&tool.name, why);
+            return self.hide(tool, why);
         }
         self.bytes += tool.listed.len();
         self.view.by_name.insert(tool.name.clone(), self.view.tools.len());

@@ -149,7 +149,14 @@ impl Executor {
 
     /// An outcome that was found, not made: recorded and logged like any other.
     async fn told(&self, cx: &CallContext, call: &ToolCall, outcome: Outcome) -> Outcome {
-        let mut record = record::of(cx, call, &outcome, self.clock.now(), &mut Steps::start());
+        let mut record = record::of(
+            cx,
+            call,
+            &outcome,
+            self.clock.now(),
+            &mut Steps::start(),
+            self.limits.error_message_bytes,
+        );
         if let Some(record) = Arc::get_mut(&mut record) {
             record.replayed = true;
         }

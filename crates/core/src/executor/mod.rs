@@ -132,7 +132,7 @@ impl Executor {
                 Err(ToolError::new(ErrorCode::Cancelled, "The caller went away before the tool answered."))
             }
         };
-        let record = record::of(&cx, call, &outcome, started_at, &mut steps);
+        let record = record::of(&cx, call, &outcome, started_at, &mut steps, self.limits.error_message_bytes);
         self.tell(&record, &outcome);
         (outcome, record)
     }

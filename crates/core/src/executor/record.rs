@@ -1,11 +1,11 @@
 //! The record of a call, and its one log line.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use jiff::Timestamp;
 use toolyard_protocol::{ErrorCode, ToolRef, api::outcome_text};
 
-use super::{CallContext, Outcome, Reply, ToolCall, steps::Steps};
+use super::{CallContext, Door, Outcome, Reply, ToolCall, steps::Steps};
 use crate::{
     catalog::size_of,
     error::ToolError,
@@ -18,6 +18,7 @@ pub(super) fn of(
     outcome: &Outcome,
     started_at: Timestamp,
     steps: &mut Steps,
+    max_message_bytes: usize,
 ) -> Arc<CallRecord> {
     let (times, duration_us) = steps.finish();
     let found = cx.view.find(&call.name).ok();
@@ -35,6 +36,11 @@ pub(super) fn of(
         door: cx.door,
         caller: cx.caller.clone(),
         error: error_of(outcome),
+        // What was said in a chat is not stored, and an error may quote it.
+        error_message: match cx.door {
+            Door::Chat => None,
+            Door::Rest | Door::Legacy | Door::Mcp => error_message(outcome, max_message_bytes),
+        },
         replayed: false,
         started_at,
         duration_us,
@@ -57,6 +63,34 @@ fn error_of(outcome: &Outcome) -> Option<ErrorCode> {
     }
 }
 
+/// What the caller was told of a failure, truncated to the bound. Messages about arguments quote them, and arguments are
+/// not recorded.
+fn error_message(outcome: &Outcome, max_bytes: usize) -> Option<Arc<str>> {
+    if max_bytes == 0 {
+        return None;
+    }
+    let message = match outcome {
+        Ok(Reply::Done(result)) if result.mcp.is_error() => Cow::Owned(result.mcp.all_text()),
+        Ok(_) => return None,
+        Err(error) if matches!(error.code, ErrorCode::InvalidArguments | ErrorCode::InvalidRequest) => {
+            return None;
+        }
+        Err(error) => Cow::Borrowed(error.for_model.as_str()),
+    };
+    let message = message.trim();
+    (!message.is_empty()).then(|| truncate(message, max_bytes).into())
+}
+
+/// At most so many bytes, cut between characters; an ellipsis says that there was more.
+fn truncate(text: &str, max_bytes: usize) -> Cow<'_, str> {
+    const ELLIPSIS: &str = "…";
+    if text.len() <= max_bytes {
+        return Cow::Borrowed(text);
+    }
+    let end = text.floor_char_boundary(max_bytes.saturating_sub(ELLIPSIS.len()));
+    Cow::Owned(format!("{}{ELLIPSIS}", &text[..end]))
+}
+
 pub(super) fn log(record: &CallRecord, error: Option<&ToolError>) {
     let (outcome, word) = (outcome_text(record.error), if record.replayed { " (replayed)" } else { "" });
     let cause = error.and_then(|error| error.cause.as_deref());
@@ -69,4 +103,26 @@ pub(super) fn log(record: &CallRecord, error: Option<&ToolError>) {
         "{} {outcome}{word}",
         record.tool,
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_cut_between_characters() {
+        assert_eq!(truncate("short", 5), "short");
+        assert_eq!(truncate("longer", 5), "lo…");
+        assert_eq!(truncate("üüüü", 6), "ü…");
+        assert!(truncate(&"ü".repeat(5_000), 2_000).len() <= 2_000);
+    }
+
+    #[test]
+    fn only_failures_have_a_message() {
+        let failed = Err(ToolError::new(ErrorCode::Timeout, " too late "));
+        assert_eq!(error_message(&failed, 100).as_deref(), Some("too late"));
+        assert_eq!(error_message(&failed, 0), None, "none are recorded");
+        let quoting = Err(ToolError::new(ErrorCode::InvalidArguments, "\"secret\" is no number"));
+        assert_eq!(error_message(&quoting, 100), None, "it quotes arguments");
+    }
 }

@@ -14,7 +14,7 @@ use toolyard_protocol::{
 use super::{SourceKind, StoreError, UsageFilter};
 use crate::executor::{CallOwner, Caller, Door, TraceContext};
 
-/// What happened with one call. No arguments, no results.
+/// What happened with one call. No arguments, no results; of a failure its message, for a limited time.
 #[derive(Debug, Clone)]
 pub struct CallRecord {
     /// Its id.
@@ -33,6 +33,8 @@ pub struct CallRecord {
     pub caller: Caller,
     /// The error code, if it failed.
     pub error: Option<ErrorCode>,
+    /// The error message as the caller got it, truncated, if it failed and messages are recorded.
+    pub error_message: Option<Arc<str>>,
     /// Whether the outcome was found under the caller's key, and nothing ran.
     pub replayed: bool,
     /// When it began.

@@ -62,6 +62,19 @@ pub enum Change {
         /// Its URI, as the package knows it.
         uri: Arc<str>,
     },
+    /// Records changed that no view holds.
+    Records(RecordChange),
+}
+
+/// Which records changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecordChange {
+    /// A token of this subject was made or revoked.
+    Tokens(Arc<str>),
+    /// An upstream went up or down, or needs an authorization.
+    Upstreams,
+    /// The catalogue of plugins.
+    PluginCatalogue,
 }
 
 /// Called for each change, on the node that made it before `publish` returns.

@@ -19,7 +19,9 @@ pub use apps::{
 pub use ledger::{
     CallFilter, CallLog, CallRecord, Claim, KeyClaim, KeyEnd, KeyRoom, Ledger, StoredOutcome, digest_of,
 };
-pub use live::{Change, Listener, Presence, Ready, Runs, SessionView, Signals, StoredRun, Waker};
+pub use live::{
+    Change, Listener, Presence, Ready, RecordChange, Runs, SessionView, Signals, StoredRun, Waker,
+};
 pub use plugins::{
     InstalledPlugin, InstalledPlugins, MAX_SHELVES, PluginData, PluginLists, Plugins, PublishedPlugin,
     PublishedPlugins, Room, Shelf, Switch, UserPlugin,

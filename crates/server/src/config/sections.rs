@@ -426,11 +426,13 @@ pub struct LedgerConfig {
     pub batch_delay_ms: u64,
     /// Records after which a batch waits no longer. Calls wait when eight times as many are unwritten.
     pub batch_size: usize,
+    /// Hours that the error message of a failed call is kept, up to 2,000 bytes of it. 0 keeps none.
+    pub error_message_hours: u32,
 }
 
 impl Default for LedgerConfig {
     fn default() -> Self {
-        Self { keep_days: 90, batch_delay_ms: 20, batch_size: 1_024 }
+        Self { keep_days: 90, batch_delay_ms: 20, batch_size: 1_024, error_message_hours: 24 }
     }
 }
 

@@ -81,6 +81,7 @@ impl Changes {
                 }
             }
             Change::Resource { package, user, uri } => self.updated(package, user.as_ref(), uri),
+            Change::Records(_) => {}
         }
     }
 

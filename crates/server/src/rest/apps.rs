@@ -280,6 +280,7 @@ fn problems_of(state: &AppState, details: &AppDetails) -> Vec<Problem> {
     }
     let lists = [
         ("permissions", details.permissions.len()),
+        ("wants", details.wants.len()),
         ("hardwareRequirements", details.hardware_requirements.len()),
         ("settings", details.settings.len()),
     ];

@@ -118,7 +118,7 @@ async fn page(
     let more = calls.len() > limit as usize;
     calls.truncate(limit as usize);
     let next = calls.last().filter(|_| more).map(|call| call.id.to_string());
-    ok(&CallPage { calls: calls.iter().map(|call| view.summary(call)).collect(), next })
+    ok(&CallPage { calls: calls.iter().map(|call| view.summary(&state, call)).collect(), next })
 }
 
 #[derive(Deserialize)]

@@ -63,12 +63,21 @@ struct InstallList {
 }
 
 async fn list(State(state): State<AppState>, who: ForUser) -> Answer {
-    let installs = state.stores.installs.of(&who.user).await?.into_iter().map(|install| InstallSummary {
-        package_name: install.package,
-        installed_at: iso_millis(install.at),
-        assistant: install.assistant,
-    });
-    ok(&InstallList { installs: installs.collect() })
+    let mut installs = Vec::new();
+    for install in state.stores.installs.of(&who.user).await? {
+        // From the cache of the catalog, so that a long list does not ask the store for each app.
+        let app = state.catalog.app(&install.package).await?;
+        let details = app.as_ref().map(|app| &app.head.record.details);
+        let name = details.map(|details| details.name.clone()).filter(|name| !name.is_empty());
+        installs.push(InstallSummary {
+            name: name.unwrap_or_else(|| install.package.to_string()),
+            icon_url: details.and_then(|details| details.icon_url.clone()),
+            package_name: install.package,
+            installed_at: iso_millis(install.at),
+            assistant: install.assistant,
+        });
+    }
+    ok(&InstallList { installs })
 }
 
 async fn install(State(state): State<AppState>, who: ForUser, Path(name): Path<String>) -> Answer {
@@ -111,5 +120,6 @@ async fn set_grant(state: &AppState, who: &ForUser, name: &str, assistant: bool)
     if !state.stores.installs.grant(&who.user, &name, assistant).await? {
         return Err(Failure::not_found(format_args!("install of {name}")));
     }
+    state.signals.publish(Change::View(who.user.clone()));
     nothing()
 }

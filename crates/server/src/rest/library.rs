@@ -13,7 +13,7 @@ use toolyard_core::{
 use toolyard_protocol::{
     PackageName,
     api::{AppState as RunState, SessionSummary},
-    app::{AppKind, AppType, DeclaredPermission},
+    app::{AppGrant, AppKind, AppType, DeclaredPermission},
     device::{self, Capabilities, HardwareRequirement, HardwareType},
 };
 
@@ -81,6 +81,8 @@ struct LibraryApp {
     kind: AppKind,
     app_type: AppType,
     permissions: Vec<DeclaredPermission>,
+    /// Grants that it asks the user for; none is given before the user agrees.
+    wants: Vec<AppGrant>,
     hardware_requirements: Vec<HardwareRequirement>,
     tool_count: u64,
     /// The first 50 of them.
@@ -158,6 +160,7 @@ fn library_app(
         kind,
         app_type: details.app_type,
         permissions: details.permissions,
+        wants: details.wants,
         fit: fit(&details.hardware_requirements, capabilities),
         hardware_requirements: details.hardware_requirements,
         tool_count: tools.len() as u64,

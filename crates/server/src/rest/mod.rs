@@ -3,6 +3,7 @@
 mod app_config;
 pub(crate) mod apps;
 pub(crate) mod calls;
+pub(crate) mod changes;
 pub(crate) mod devices;
 pub(crate) mod health;
 pub(crate) mod icons;

@@ -1,8 +1,9 @@
 //! Which calls somebody sees, and what of them: one rule for the ledger and all that is counted from it.
 
+use jiff::{SignedDuration, Timestamp};
 use toolyard_core::ports::CallRecord;
 use toolyard_protocol::{
-    UserId,
+    ErrorCode, UserId,
     api::{CallSummary, outcome_text},
     session::iso_millis,
 };
@@ -65,12 +66,56 @@ impl View {
                 })
             }
         };
-        Ok(is_seen.then(|| self.summary(call)))
+        Ok(is_seen.then(|| self.summary(state, call)))
     }
 
     /// One of these calls as it is shown.
-    pub(super) fn summary(&self, call: &CallRecord) -> CallSummary {
-        summary(call, matches!(self, Self::Users(_)))
+    pub(super) fn summary(&self, state: &AppState, call: &CallRecord) -> CallSummary {
+        CallSummary {
+            error_message: self.error_message(state, call),
+            ..summary(call, matches!(self, Self::Users(_)))
+        }
+    }
+
+    /// The error message while it is kept, whether or not it was removed from the store already.
+    fn error_message(&self, state: &AppState, call: &CallRecord) -> Option<String> {
+        let is_shown = match self {
+            Self::Users(_) => true,
+            Self::Apps(_) => call.error.is_some_and(is_from_app),
+        };
+        let message = call.error_message.as_deref().filter(|_| is_shown)?;
+        (call.started_at > messages_since(state)).then(|| message.to_owned())
+    }
+}
+
+/// Error messages of calls that began at this time or earlier are not kept.
+pub(crate) fn messages_since(state: &AppState) -> Timestamp {
+    let now = state.clock.now();
+    let hours = i64::from(state.config.ledger.error_message_hours);
+    now.checked_sub(SignedDuration::from_hours(hours)).unwrap_or(Timestamp::MIN)
+}
+
+/// Whether the message of such an error is about the app. Others repeat what a user wrote, and never reached the app.
+const fn is_from_app(code: ErrorCode) -> bool {
+    match code {
+        ErrorCode::AppNotAvailable
+        | ErrorCode::Timeout
+        | ErrorCode::NetworkError
+        | ErrorCode::HttpError
+        | ErrorCode::InvalidResponse
+        | ErrorCode::ToolNotHandled
+        | ErrorCode::ExecutionError
+        | ErrorCode::HandlerError => true,
+        ErrorCode::InvalidRequest
+        | ErrorCode::InvalidToolName
+        | ErrorCode::ToolNotFound
+        | ErrorCode::InvalidArguments
+        | ErrorCode::Conflict
+        | ErrorCode::Denied
+        | ErrorCode::RateLimited
+        | ErrorCode::Overloaded
+        | ErrorCode::OutcomeUnknown
+        | ErrorCode::Cancelled => false,
     }
 }
 
@@ -108,6 +153,7 @@ pub(super) fn summary(call: &CallRecord, tells_who: bool) -> CallSummary {
         door: call.door.as_str().to_owned(),
         caller: tells_who.then(|| call.caller.to_string()),
         outcome: outcome_text(call.error).to_owned(),
+        error_message: None,
         replayed: call.replayed,
         started_at: iso_millis(call.started_at),
         duration_us: call.duration_us,

@@ -4,7 +4,7 @@ use axum::extract::State;
 use http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolyard_core::ports::{IssuedToken, TokenAdded, TokenPlace, TokenScope};
+use toolyard_core::ports::{Change, IssuedToken, RecordChange, TokenAdded, TokenPlace, TokenScope};
 use toolyard_protocol::{
     TokenId, UserId,
     api::{ApiErrorCode, TokenInfo, TokenList},
@@ -172,6 +172,7 @@ async fn make(State(state): State<AppState>, who: Person, JsonBody(new): JsonBod
             return Err(Refusal::BadCredential("the token was revoked".to_owned()).into());
         }
     }
+    state.signals.publish(Change::Records(RecordChange::Tokens(subject.into())));
     Ok(json(StatusCode::CREATED, &TokenMade { token, info: info(issued) }))
 }
 
@@ -202,7 +203,10 @@ async fn revoke(State(state): State<AppState>, who: Person, Path(id): Path<Strin
     let revoking = tasks.spawn(async move {
         let revoked = state.stores.tokens.revoke_token(&id, scope(&who), state.clock.now()).await?;
         let is_there = !revoked.is_empty();
-        revoked.into_iter().for_each(|token| state.tokens.revoke(token.id, token.expires_at));
+        for token in revoked {
+            state.tokens.revoke(token.id, token.expires_at);
+            state.signals.publish(Change::Records(RecordChange::Tokens(token.subject.into())));
+        }
         Ok::<_, Failure>(is_there)
     });
     let revoked = revoking.await.map_err(|error| {

@@ -89,6 +89,7 @@ fn rows() -> Vec<Row> {
         ("GET", "/api/calls?user=ada", USER, Ada, 200, no.clone()),
         ("GET", "/api/calls/stream?user=ada", USER, Ada, 200, no.clone()),
         ("GET", "/api/calls/{id}", [401, 404, 404, 403], Ada, 200, no.clone()),
+        ("GET", "/api/changes", USER, Ada, 200, no.clone()),
         ("GET", "/api/usage?user=ada", USER, Ada, 200, no.clone()),
         ("GET", "/api/usage/over-time?user=ada", USER, Ada, 200, no.clone()),
         ("GET", "/api/usage/latency?user=ada", USER, Ada, 200, no.clone()),
@@ -299,7 +300,7 @@ impl World {
         }
         let person = self.p.as_with(&headers);
         let method: Method = method.parse().unwrap();
-        if path.contains("/stream") {
+        if path.contains("/stream") || path.contains("/changes") {
             return (person.open(method, &path, None).await.status.as_u16(), String::new());
         }
         let body =

@@ -23,7 +23,7 @@ async fn an_app_is_shown_with_what_it_needs_and_what_the_user_has_of_it() {
     let p = Platform::start().await;
     let details = json!({ "name": "Eyes", "description": "Looks around", "iconUrl": "https://example.com/i.png",
         "kind": "tools-only", "appType": "standard",
-        "permissions": [{ "type": "CAMERA", "description": "to look" }],
+        "permissions": [{ "type": "CAMERA", "description": "to look" }], "wants": ["assistant"],
         "hardwareRequirements": [{ "type": "CAMERA", "level": "REQUIRED" }, { "type": "WIFI" }] });
     add(&p, "com.example.eyes", details).await;
     let ada = p.user("ada");
@@ -33,7 +33,7 @@ async fn an_app_is_shown_with_what_it_needs_and_what_the_user_has_of_it() {
         page["apps"],
         json!([{ "packageName": "com.example.eyes", "name": "Eyes", "description": "Looks around",
             "iconUrl": "https://example.com/i.png", "kind": "tools-only", "appType": "standard",
-            "permissions": [{ "type": "CAMERA", "description": "to look" }],
+            "permissions": [{ "type": "CAMERA", "description": "to look" }], "wants": ["assistant"],
             "hardwareRequirements": [{ "type": "CAMERA", "level": "REQUIRED" }, { "type": "WIFI", "level": "OPTIONAL" }],
             "toolCount": 1, "tools": [{ "name": "echo", "description": "Says it again" }],
             "installed": false, "assistant": false, "running": false,
@@ -42,6 +42,9 @@ async fn an_app_is_shown_with_what_it_needs_and_what_the_user_has_of_it() {
     assert!(!p.state.sessions.is_live(&"ada".parse().unwrap()), "looking opens no session");
 
     ada.put("/api/installs/com.example.eyes", &json!({})).await.expect(204);
+    let installs = ada.get("/api/installs").await.expect(200).json();
+    let (name, granted) = (&installs["installs"][0]["name"], &installs["installs"][0]["assistant"]);
+    assert_eq!((name, granted), (&json!("Eyes"), &json!(false)), "what an app wants it does not have yet");
     ada.put("/api/installs/com.example.eyes/assistant", &json!({})).await.expect(204);
     let mut device = p.device("ada").await;
     device.wears("Even Realities G1").await;

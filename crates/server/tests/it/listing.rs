@@ -88,7 +88,7 @@ async fn a_device_swap_changes_the_list_and_says_why() {
     let hidden = p.user("ada").get("/api/tools?hidden=true").await.json();
     assert_eq!(
         hidden["hidden"],
-        json!([{ "name": both[0], "reason": "needs a camera; Even Realities G1 has none" }])
+        json!([{ "name": both[0], "description": "Says it again", "reason": "needs a camera; Even Realities G1 has none" }])
     );
     let call = p.user("ada").call(both[0], json!({ "text": "x" })).await.expect(404);
     assert_eq!(call.code(), "TOOL_NOT_FOUND");

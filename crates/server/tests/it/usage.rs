@@ -31,6 +31,7 @@ fn call(p: &Platform, number: u32, tool: &str) -> Arc<CallRecord> {
         door: Door::Rest,
         caller: Caller::User,
         error: None,
+        error_message: None,
         replayed: false,
         started_at: p.clock.now(),
         duration_us: number.into(),

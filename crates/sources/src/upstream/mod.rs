@@ -38,8 +38,8 @@ use toolyard_core::{
     CallContext, Reply, Tool, ToolError,
     catalog::AppHead,
     ports::{
-        Apps, Clock, Ids, Offers, Passed, PassedMethod, PassedReply, Ready, Secrets, Signals, ToolSource,
-        UpstreamRecord, UpstreamTokens, Upstreams,
+        Apps, Change, Clock, Ids, Offers, Passed, PassedMethod, PassedReply, Ready, RecordChange, Secrets,
+        Signals, ToolSource, UpstreamRecord, UpstreamTokens, Upstreams,
     },
     schema::ValidArguments,
 };
@@ -215,7 +215,15 @@ impl UpstreamSource {
     }
 
     fn health_mut(&self, package: &PackageName, with: impl FnOnce(&mut Health)) {
-        with(&mut self.health.entry(package.clone()).or_default());
+        let changed = {
+            let mut health = self.health.entry(package.clone()).or_default();
+            let before = (health.state, health.problem.clone());
+            with(&mut health);
+            before != (health.state, health.problem.clone())
+        };
+        if changed {
+            self.parts.signals.publish(Change::Records(RecordChange::Upstreams));
+        }
     }
 
     /// Refuses an answer that is larger than any source may give.

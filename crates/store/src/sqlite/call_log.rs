@@ -38,6 +38,7 @@ struct CallRow {
     bytes_in: i64,
     bytes_out: i64,
     trace: String,
+    error_message: Option<String>,
 }
 
 /// Binds the columns in the order of the insert statement.
@@ -64,7 +65,8 @@ pub(super) fn bind_record(to: &mut SqliteArguments, record: &CallRecord) -> Resu
         to.add(steps)?;
         to.add(signed(record.bytes_in))?;
         to.add(signed(record.bytes_out))?;
-        to.add(trace)
+        to.add(trace)?;
+        to.add(record.error_message.as_deref())
     };
     bind().map_err(|error| StoreError::Failed(error.to_string()))
 }
@@ -83,6 +85,7 @@ impl CallRow {
                 .error
                 .map(|code| ErrorCode::from_wire(&code).ok_or_else(|| damaged("error", code)))
                 .transpose()?,
+            error_message: self.error_message.map(Into::into),
             replayed: self.replayed,
             started_at: time(self.started_at),
             duration_us: unsigned(self.duration_us),

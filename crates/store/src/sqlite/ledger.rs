@@ -300,8 +300,8 @@ impl Writer {
 
 const COLUMNS: &str =
     "INSERT INTO calls (id, user, tool, package, source, door, caller, error, replayed, started_at,
-    duration_us, steps, bytes_in, bytes_out, trace) VALUES ";
-const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    duration_us, steps, bytes_in, bytes_out, trace, error_message) VALUES ";
+const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 async fn insert_records(tx: &mut SqliteConnection, records: &[Arc<CallRecord>]) -> Result<(), StoreError> {
     let (many, rest) = records.as_chunks::<ROWS_AT_ONCE>();

@@ -140,11 +140,19 @@ impl SqliteStore {
         sqlx::query("SELECT 1").execute(&self.read).await.map(drop).map_err(failed)
     }
 
-    /// Forgets calls before `calls_before` and keys before `keys_before`.
-    pub async fn prune(&self, calls_before: Timestamp, keys_before: Timestamp) -> Result<(), StoreError> {
+    /// Forgets calls before `calls_before`, error messages before `messages_before` and keys before `keys_before`.
+    pub async fn prune(
+        &self,
+        calls_before: Timestamp,
+        messages_before: Timestamp,
+        keys_before: Timestamp,
+    ) -> Result<(), StoreError> {
         let mut tx = self.begin().await?;
         let calls = sqlx::query("DELETE FROM calls WHERE started_at < ?").bind(calls_before.as_millisecond());
         calls.execute(&mut *tx).await.map_err(failed)?;
+        let sql = "UPDATE calls SET error_message = NULL WHERE error_message IS NOT NULL AND started_at < ?";
+        let messages = sqlx::query(sql).bind(messages_before.as_millisecond());
+        messages.execute(&mut *tx).await.map_err(failed)?;
         let keys = sqlx::query("DELETE FROM call_keys WHERE begun_at < ?").bind(keys_before.as_millisecond());
         keys.execute(&mut *tx).await.map_err(failed)?;
         tx.commit().await.map_err(failed)

@@ -22,6 +22,7 @@ pub(super) fn call(id: u8, user: &str, tool: &str, error: Option<ErrorCode>) -> 
         door: Door::Rest,
         caller: Caller::App(package("com.caller")),
         error,
+        error_message: error.map(|code| format!("{code} of {id}").into()),
         replayed: false,
         started_at: at(id.into()),
         duration_us: 100 * u64::from(id),
@@ -91,6 +92,13 @@ pub async fn usage_is_counted(store: &impl Store) {
     assert_eq!(rows(since.clone()).await.len(), 2);
     assert_eq!(rows(UsageFilter { package: Some(package("com.b")), ..since.clone() }).await.len(), 1);
     assert_eq!(rows(UsageFilter { tool: Some("com.a:x".parse().unwrap()), ..since }).await.len(), 1);
+}
+
+/// Records some calls that failed, with their messages.
+pub async fn queue_failed_calls(store: &impl toolyard_core::ports::Ledger, from: u8, to: u8) {
+    for id in from..=to {
+        store.record(call(id, "ada", "com.a:x", Some(ErrorCode::Timeout))).await;
+    }
 }
 
 /// Records some calls, for tests of one backend's own batching.

@@ -14,7 +14,7 @@ pub use apps::{
     hashed_aliases_belong_to_who_had_them_first, prompts_and_resources_are_part_of_a_version, publish_one,
 };
 pub use keys::{begin_one_call, keys_belong_to_callers, keys_bind_one_call, keys_expire, keys_have_bounds};
-pub use ledger::{calls_are_recorded_and_found, queue_some_calls, usage_is_counted};
+pub use ledger::{calls_are_recorded_and_found, queue_failed_calls, queue_some_calls, usage_is_counted};
 pub use plugins::{
     plugin_data_belongs_to_the_signer, plugin_data_is_bounded_and_goes_with_the_plugin,
     plugins_are_each_users_own, the_catalogue_of_plugins_keeps_versions,

@@ -135,7 +135,7 @@ impl Show for CallDetails {
         ];
         let user = call.user_id.as_ref().map(ToString::to_string);
         for (name, value) in
-            [("user", user), ("caller", call.caller.clone()), ("trace", call.trace_id.clone())]
+            [("error", call.error_message.clone()), ("user", user), ("caller", call.caller.clone()), ("trace", call.trace_id.clone())]
         {
             rows.extend(value.map(|value| [name.to_owned(), value]));
         }

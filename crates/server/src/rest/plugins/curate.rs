@@ -4,7 +4,7 @@ use axum::extract::State;
 use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use toolyard_core::ports::{Change, PublishedPlugin};
+use toolyard_core::ports::{Change, PublishedPlugin, RecordChange};
 use toolyard_protocol::{
     api::ApiErrorCode,
     plugin::{ContentHash, Manifest},
@@ -150,6 +150,7 @@ async fn publish(state: &AppState, signed: &Manifest, hash: &ContentHash, by: St
     };
     let most = state.config.plugins.catalogue;
     if state.stores.published.publish_plugin(&plugin, most).await? {
+        state.signals.publish(Change::Records(RecordChange::PluginCatalogue));
         return Ok(());
     }
     let text = format!(

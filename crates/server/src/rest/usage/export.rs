@@ -197,6 +197,7 @@ mod tests {
             door: Door::Rest,
             caller: Caller::User,
             error: None,
+            error_message: None,
             replayed: false,
             started_at: jiff::Timestamp::UNIX_EPOCH,
             duration_us: 0,
