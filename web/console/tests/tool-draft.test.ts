@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newDraft, readDraft, switchView, whyNoForm, writeDraft, type Draft } from '../src/pages/apps/tools/draft';
 import type { Json } from '../src/pages/apps/tools/json';
-import { besides, newRow, readRows, writeRows } from '../src/pages/apps/tools/parameters';
+import { besides, haveSameOrder, moved, newRow, readRows, writeRows, type Row, type RowProblem } from '../src/pages/apps/tools/parameters';
 
 const TOOL: Json = {
   name: 'add',
@@ -62,7 +62,11 @@ test('a schema that the form cannot show stays a schema, with the reason', () =>
   assert.equal(why({ type: 'array' }), 'its type is not "object"');
   assert.equal(why({ type: 'object', oneOf: [] }), 'it uses "oneOf"');
   assert.equal(why({ type: 'object', required: ['ghost'] }), '"required" names "ghost", which is no property');
-  assert.equal(property({ type: 'object' }), '"x" is an object inside the arguments');
+  assert.equal(property({ type: 'object' }), undefined);
+  assert.equal(property({ type: 'object', properties: { y: { oneOf: [] } } }), '"x.y" uses "oneOf"');
+  assert.equal(property({ type: 'array', items: { type: 'object', properties: { y: {} } } }), '"x[].y" has no type');
+  assert.equal(property({ type: 'array', items: { type: 'array' } }), '"x" is a list of something that the form has no field for');
+  assert.equal(property({ type: 'object', required: ['ghost'] }), '"x": "required" names "ghost", which is no property');
   assert.equal(property({ $ref: '#/$defs/x' }), '"x" uses "$ref"');
   assert.equal(property({ type: 'array' }), '"x" is a list of anything');
   assert.equal(property({ type: ['string', 'number'] }), '"x" has several types');
@@ -87,7 +91,7 @@ test('rows say what is wrong with them, and then the schema is not shown', () =>
 test('a row keeps what it has no field for, and says so', () => {
   const read = readRows(TOOL.inputSchema);
   assert.ok('rows' in read);
-  assert.deepEqual(read.rows.map(besides), [['minLength 1'], ['null is allowed', 'format "date"'], [], ['maxItems 3'], ['default false']]);
+  assert.deepEqual(read.rows.map(besides), [['minLength 1'], ['null is allowed', 'format "date"'], [], ['maxItems 3'], []]);
 });
 
 test('ids and broken JSON are refused where they are typed', () => {
@@ -98,4 +102,74 @@ test('ids and broken JSON are refused where they are typed', () => {
   assert.deepEqual(of({ ...newDraft('a'), input: { view: 'schema', text: '{\n  "type": \n}' } }), ['Line 3, column 1: expected a value, found `}`.']);
   const tagless = { ...newDraft('a'), byLanguage: true, phrases: [{ key: 'k', language: ' ', text: 'hi' }] };
   assert.deepEqual(of(tagless), ['Each phrase needs a language, such as en or de-AT.']);
+});
+
+const NESTED: Json = {
+  type: 'object',
+  properties: {
+    address: {
+      type: 'object',
+      description: 'Where to',
+      additionalProperties: false,
+      properties: { street: { type: 'string', default: 'Main St' }, geo: { type: ['object', 'null'], properties: { lat: { type: 'number', minimum: -90 } }, required: ['lat'] } },
+      required: ['street'],
+    },
+    lines: { type: 'array', minItems: 1, items: { type: 'object', properties: { count: { type: 'integer', default: 1, enum: [1, 2] }, gift: { type: 'boolean', default: false } }, required: ['count'] } },
+    flags: { type: 'array', items: { type: 'boolean' } },
+    free: { type: 'object' },
+    empty: { type: 'object', properties: {}, required: [] },
+  },
+  required: ['lines'],
+};
+
+test('objects and lists of objects have rows of their own, and come back as they were', () => {
+  const read = readRows(NESTED);
+  assert.ok('rows' in read);
+  assert.deepEqual(read.rows.map(({ name, type, required, rows }) => [name, type, required, rows.map((row) => `${row.name} ${row.type}${row.preset === '' ? '' : ` = ${row.preset}`}`)]), [
+    ['address', 'object', false, ['street string = Main St', 'geo object']],
+    ['lines', 'object[]', true, ['count integer = 1', 'gift boolean = false']],
+    ['flags', 'boolean[]', false, []],
+    ['free', 'object', false, []],
+    ['empty', 'object', false, []],
+  ]);
+  const tool = { name: 'order', inputSchema: NESTED };
+  assert.equal(JSON.stringify(writeDraft(readDraft(tool)).definition), JSON.stringify(tool), 'to the letter where nothing changed');
+});
+
+test('what is changed inside an object is written there, and what is wrong is said at its row', () => {
+  const read = readRows(NESTED);
+  assert.ok('rows' in read);
+  const [address, lines, ...others] = read.rows as [Row, Row, ...Row[]];
+  const added: Row = { ...newRow(), name: 'city', required: true };
+  const { schema, problems } = writeRows({ ...read, rows: [{ ...address, rows: [...address.rows, added] }, lines, ...others] });
+  assert.deepEqual(problems, []);
+  const inner = (schema.properties as Json).address as Json;
+  assert.deepEqual([Object.keys(inner.properties as Json), inner.required, inner.additionalProperties], [['street', 'geo', 'city'], ['street', 'city'], false]);
+  const [count] = lines.rows as [Row];
+  for (const [row, field, message] of [
+    [{ ...count, name: '' }, 'name', 'Each parameter needs a name.'],
+    [{ ...count, preset: '7' }, 'preset', '"7" is not among the values.'],
+    [{ ...count, preset: 'x', choices: '' }, 'preset', '"x" is no whole number.'],
+    [{ ...count, choices: 'one' }, 'choices', '"one" is no whole number.'],
+  ] as const) {
+    const wrong: RowProblem[] = writeRows({ ...read, rows: [{ ...lines, rows: [row as Row] }] }).problems;
+    assert.deepEqual(wrong.filter((one) => one.field === field), [{ key: count.key, field, message }]);
+  }
+});
+
+test('rows are moved, and another order is another schema', () => {
+  assert.deepEqual([moved(['a', 'b', 'c'], 0, 1), moved(['a', 'b', 'c'], 2, 0), moved(['a'], 0, 0)], [['b', 'a', 'c'], ['c', 'a', 'b'], ['a']]);
+  const draft = readDraft({ name: 'order', inputSchema: NESTED });
+  assert.ok(draft.input.view === 'form');
+  const turned = writeDraft({ ...draft, input: { ...draft.input, rows: moved(draft.input.rows, 0, 1) } }).definition.inputSchema;
+  assert.deepEqual(Object.keys((turned as Json).properties as Json).slice(0, 2), ['lines', 'address']);
+  assert.ok(!haveSameOrder(turned, NESTED) && haveSameOrder(NESTED, structuredClone(NESTED)));
+});
+
+test('objects deeper than the form shows stay a schema', () => {
+  let schema: Json = { type: 'object', properties: { x: { type: 'string' } } };
+  for (let depth = 0; depth < 6; depth += 1) schema = { type: 'object', properties: { in: schema } };
+  assert.ok('rows' in readRows(schema));
+  const deeper = readRows({ type: 'object', properties: { in: schema } });
+  assert.ok('why' in deeper && /nested deeper/.test(deeper.why));
 });

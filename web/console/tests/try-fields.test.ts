@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { collect, fieldsOf, typedFrom, type Field, type Typed } from '../src/pages/apps/try/fields';
+import { blank, collect, fieldsOf, mayAdd, pathsOf, typedFrom, wrongFrom, type Field, type Typed } from '../src/pages/apps/try/fields';
 
 const SCHEMA = {
   type: 'object',
@@ -76,4 +76,52 @@ test('arguments come back into the form only where they stay the same', () => {
   assert.deepEqual(collect(form, typed).value, args);
   assert.equal(typedFrom(form, { name: 'x', items: [], unknown: 1 }), null);
   assert.equal(typedFrom(form, { name: 5, items: [] }), null);
+});
+
+const ORDER = fieldsOf({
+  type: 'object',
+  properties: {
+    name: { type: 'string', default: 'Ada', minLength: 2 },
+    lines: {
+      type: 'array',
+      minItems: 1,
+      maxItems: 2,
+      items: { type: 'object', properties: { count: { type: 'integer', default: 1, minimum: 1, exclusiveMaximum: 10 }, unit: { enum: ['kg', 'm'], default: 'm' } }, required: ['count'] },
+    },
+    gift: { type: 'object', properties: { words: { type: 'string', default: 'Enjoy' } } },
+    address: { type: 'object', properties: { country: { type: 'string', default: 'DE' } } },
+    odd: { type: 'integer', default: 'not a number' },
+  },
+  required: ['lines', 'address'],
+});
+
+test('a form begins with its defaults, and so does a new item of a list', () => {
+  const typed = blank(ORDER);
+  assert.deepEqual(collect(ORDER, typed).value, { name: 'Ada', lines: [{ count: 1, unit: 'm' }], address: { country: 'DE' } });
+  assert.ok(ORDER.kind === 'group');
+  const lines = ORDER.fields.find(({ name }) => name === 'lines');
+  assert.ok(lines?.kind === 'list');
+  assert.deepEqual(blank(lines.item), { count: '1', unit: '1' });
+  assert.deepEqual([mayAdd([undefined], lines.limits), mayAdd([undefined, undefined], lines.limits)], [true, false]);
+});
+
+test('bounds are checked at the field that is beyond them', () => {
+  const typed: Typed = { name: 'A', lines: [{ count: '0' }, { count: '10' }, { count: '2' }], address: {} };
+  assert.deepEqual(
+    collect(ORDER, typed).wrong.map(({ path, message }) => `${path}: ${message}`),
+    ['name: At least 2 characters.', 'lines[0].count: At least 1.', 'lines[1].count: Less than 10.', 'lines: At most 2 items.'],
+  );
+  assert.deepEqual(collect(ORDER, { lines: [], address: {} }).wrong, [{ path: 'lines', message: 'At least 1 item.' }]);
+});
+
+test('what the server says of arguments stands at the fields that it names', () => {
+  const typed: Typed = { name: 'A', lines: [{ count: '1' }], address: { country: 'x' } };
+  const paths = pathsOf(ORDER, typed);
+  assert.deepEqual(paths, ['name', 'lines', 'lines[0]', 'lines[0].count', 'lines[0].unit', 'gift', 'gift.words', 'address', 'address.country', 'odd']);
+  const message = 'The arguments of com.a:order do not fit: lines[0].count: expected 5 or more, got 1; address.country: missing; it is required; other: unknown.';
+  assert.deepEqual(wrongFrom(message, paths), [
+    { path: 'lines[0].count', message: 'expected 5 or more, got 1' },
+    { path: 'address.country', message: 'missing; it is required; other: unknown' },
+  ]);
+  assert.deepEqual(wrongFrom('The app said no: name.', paths), []);
 });

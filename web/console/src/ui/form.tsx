@@ -99,8 +99,10 @@ export function Select({ value, onChange, options, ...rest }: SelectProps) {
 }
 
 interface SwitchProps {
-  /** What is switched; read aloud. */
+  /** What is switched; read aloud. Never whether it is on: that is the state, which is read aloud as well. */
   label: string;
+  /** Of what, for those who do not see where it stands. */
+  of?: string;
   on: boolean;
   onChange: (on: boolean) => void;
   disabled?: boolean;
@@ -108,12 +110,13 @@ interface SwitchProps {
   shown?: boolean;
 }
 
-export function Switch({ label, on, onChange, disabled = false, shown = false }: SwitchProps) {
+export function Switch({ label, of, on, onChange, disabled = false, shown = false }: SwitchProps) {
+  const name = of === undefined ? label : `${label}: ${of}`;
   return (
     <label className="switch">
-      <input type="checkbox" role="switch" checked={on} disabled={disabled} onChange={(event) => onChange(event.target.checked)} />
+      <input type="checkbox" role="switch" aria-label={name} checked={on} disabled={disabled} onChange={(event) => onChange(event.target.checked)} />
       <span className="track" aria-hidden />
-      <span className={shown ? 'switch-label' : 'hidden'}>{label}</span>
+      {shown && <span className="switch-label">{label}</span>}
     </label>
   );
 }
@@ -136,5 +139,5 @@ export function Check({ label, checked, onChange, disabled = false }: CheckProps
 
 /** To the first field that is wrong, after it was marked. */
 export function focusWrong(form: HTMLElement | null): void {
-  requestAnimationFrame(() => form?.querySelector<HTMLElement>('[aria-invalid]')?.focus());
+  requestAnimationFrame(() => form?.querySelector<HTMLElement>('[aria-invalid], [data-invalid]')?.focus());
 }

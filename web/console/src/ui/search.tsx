@@ -16,9 +16,3 @@ export function Search({ label, value, onChange, placeholder }: Props) {
     </div>
   );
 }
-
-/** Whether every word of the search is somewhere in the texts. */
-export function matches(search: string, ...texts: readonly (string | undefined)[]): boolean {
-  const all = texts.join('\n').toLowerCase();
-  return search.toLowerCase().split(/\s+/).every((word) => all.includes(word));
-}

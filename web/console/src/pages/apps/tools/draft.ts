@@ -1,7 +1,7 @@
 /** A tool while it is edited: what the form shows, and the definition it came from, whose other members are kept. */
 import { parseJson } from '../../../ui/json-text';
 import { isObject, isText, newKey, pretty, put, type Json } from './json';
-import { meanSame, readRows, writeRows, type RowProblem, type Rows } from './parameters';
+import { haveSameOrder, meanSame, readRows, writeRows, type RowProblem, type Rows } from './parameters';
 
 export const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint'] as const;
 export type Hint = (typeof HINTS)[number];
@@ -94,8 +94,9 @@ function writeInput({ input, base }: Draft, problems: DraftProblem[]): { schema:
   if (input.view === 'form') {
     const { schema, problems: rows } = writeRows(input);
     if (rows.length > 0) problems.push({ field: 'inputSchema', message: rows[0]?.message ?? '' });
-    // Another order of members is no change.
-    return { schema: meanSame(schema, base.inputSchema) ? base.inputSchema : schema, rows };
+    // Written as it came, where nothing changed.
+    const isSame = meanSame(schema, base.inputSchema) && haveSameOrder(schema, base.inputSchema);
+    return { schema: isSame ? base.inputSchema : schema, rows };
   }
   const parsed = parseJson(input.text);
   if (parsed.ok) return { schema: parsed.value, rows: [] };

@@ -6,12 +6,14 @@ import type { Problem } from '../../../api/error';
 import { queryClient } from '../../../api/queries';
 import { Button } from '../../../ui/button';
 import { Confirm } from '../../../ui/dialog';
-import { Empty, ErrorBox } from '../../../ui/feedback';
+import { Empty, ErrorBox, Notice } from '../../../ui/feedback';
 import { toast } from '../../../ui/toast';
 import { Unsaved } from '../../../ui/unsaved';
+import { useUrlParams } from '../../../ui/url-state';
 import { appsChanged, saveTools, toolsQuery, type App, type ToolSetBody } from '../api';
 import { newDraft, readDraft, writeDraft, type Draft, type Written } from './draft';
 import { ImportDialog } from './import-dialog';
+import { haveSameOrder } from './parameters';
 import { isObject, newKey, same, type Json } from './json';
 import { SaveBar } from './save-bar';
 import { ToolForm } from './tool-form';
@@ -23,17 +25,21 @@ interface Props {
   set: ToolSetBody;
   /** The name of the tool that is open. */
   open: { current: string };
+  /** Whether something is not saved. */
+  onDirty: (dirty: boolean) => void;
 }
 
-export function Editor({ app, set, open }: Props) {
+export function Editor({ app, set, open, onDirty }: Props) {
+  const [params, changeParams] = useUrlParams();
   const [drafts, setDrafts] = useState(() => set.tools.filter(isObject).map(readDraft));
-  const [selected, setSelected] = useState(() => (drafts.find(({ name }) => name === open.current) ?? drafts[0])?.key);
+  const [selected, setSelected] = useState(() => (drafts.find(({ name }) => name === (open.current || params.tool)) ?? drafts[0])?.key);
   const side = useRef<HTMLDivElement>(null);
   const [importing, setImporting] = useState(false);
   const [meanwhile, setMeanwhile] = useState<number>();
   const written = useMemo(() => drafts.map(writeDraft), [drafts]);
   const tools = useMemo(() => written.map(({ definition }) => definition), [written]);
-  const dirty = useMemo(() => !same(tools, set.tools), [tools, set.tools]);
+  const dirty = useMemo(() => !same(tools, set.tools) || tools.some((tool, place) => !haveSameOrder(tool.inputSchema, inputOf(set.tools[place]))), [tools, set.tools]);
+  useEffect(() => onDirty(dirty), [dirty, onDirty]);
   const whole = useMemo(() => {
     const { prompts = [], resources = [], resourceTemplates = [] } = set;
     return { tools, prompts, resources, resourceTemplates };
@@ -62,6 +68,17 @@ export function Editor({ app, set, open }: Props) {
   useEffect(() => {
     if (draft !== undefined) open.current = draft.name;
   }, [draft, open]);
+  /** By the list: also into the address, where it can be shared and gone back from. */
+  const select = (key: string) => {
+    setSelected(key);
+    changeParams({ tool: drafts.find((one) => one.key === key)?.name });
+  };
+  const asked = params.tool;
+  useEffect(() => {
+    const wanted = drafts.find(({ name }) => name === asked);
+    if (wanted !== undefined) setSelected(wanted.key);
+    // Only when the address changes, and not with each key that is typed.
+  }, [asked]);
   const change = (next: Draft) => setDrafts((all) => all.map((one) => (one.key === next.key ? next : one)));
   const add = (next: Draft) => {
     setDrafts((all) => [...all, next]);
@@ -102,10 +119,11 @@ export function Editor({ app, set, open }: Props) {
         }}
       />
       {save.error !== null && <ErrorBox error={save.error} />}
+      {dirty && !save.isPending && app.toolsVersion > set.version && <Notice kind="warn">Version {app.toolsVersion} was saved meanwhile. Your changes are based on version {set.version}.</Notice>}
       <OfTheSet problems={found} />
       <div className="editor" inert={save.isPending}>
         <div className="editor-side" ref={side} tabIndex={-1}>
-          <ToolList drafts={drafts} written={written} problems={found} base={set.tools} selected={selected} onSelect={setSelected} />
+          <ToolList drafts={drafts} written={written} problems={found} base={set.tools} selected={selected} onSelect={select} />
           <div className="row editor-side-actions">
             <Button icon={<Plus size={16} aria-hidden />} onClick={() => add(newDraft())}>
               Add a tool
@@ -147,6 +165,8 @@ export function Editor({ app, set, open }: Props) {
     </>
   );
 }
+
+const inputOf = (tool: unknown) => (isObject(tool) ? tool.inputSchema : undefined);
 
 /** What the server found, but for tools whose faults the form shows itself. */
 function problemsIn(check: Check, written: readonly Written[]): readonly Problem[] {

@@ -1,6 +1,6 @@
 /**
- * A schema as rows of a form, and back. What a row has no field for is kept beside it; a schema that rows cannot show stays
- * a schema, with the reason in words.
+ * A schema as rows of a form, and back; rows of objects have rows of their own. What a row has no field for is kept beside
+ * it; a schema that rows cannot show stays a schema, with the reason in words.
  */
 import { isObject, isText, newKey, same, without, type Json } from './json';
 
@@ -9,9 +9,12 @@ export const TYPES = [
   { value: 'number', label: 'Number' },
   { value: 'integer', label: 'Whole number' },
   { value: 'boolean', label: 'Yes or no' },
+  { value: 'object', label: 'Object' },
   { value: 'string[]', label: 'List of texts' },
   { value: 'number[]', label: 'List of numbers' },
   { value: 'integer[]', label: 'List of whole numbers' },
+  { value: 'boolean[]', label: 'List of yes or no' },
+  { value: 'object[]', label: 'List of objects' },
 ] as const;
 
 export type RowType = (typeof TYPES)[number]['value'];
@@ -26,6 +29,10 @@ export interface Row {
   required: boolean;
   /** The only values, one a line. */
   choices: string;
+  /** The value where none is given; empty: none. */
+  preset: string;
+  /** The members, of an object or of the objects of a list. */
+  rows: Row[];
   /** Other keywords of the property, such as `minLength`. */
   rest: Json;
   /** Other keywords of `items`. */
@@ -40,12 +47,19 @@ export interface Rows {
 
 export interface RowProblem {
   key: string;
-  field: 'name' | 'choices';
+  field: 'name' | 'choices' | 'preset';
   message: string;
 }
 
+/** Objects inside each other that the form shows. */
+const DEEPEST = 6;
 /** Keywords that say more than a row can. */
 const TOO_MUCH = ['$ref', '$dynamicRef', 'oneOf', 'anyOf', 'allOf', 'not', 'if', 'then', 'else', 'dependentSchemas', 'patternProperties'];
+
+export const hasMembers = (type: RowType) => type === 'object' || type === 'object[]';
+/** Lists and objects have no default that fits on a line; yes or no has no choices. */
+export const hasChoices = (type: RowType) => !hasMembers(type) && type !== 'boolean' && type !== 'boolean[]';
+export const hasPreset = (type: RowType) => !type.endsWith('[]') && !hasMembers(type);
 
 export const newRow = (): Row => ({
   key: newKey(),
@@ -55,6 +69,8 @@ export const newRow = (): Row => ({
   description: '',
   required: false,
   choices: '',
+  preset: '',
+  rows: [],
   rest: {},
   itemsRest: {},
 });
@@ -65,7 +81,8 @@ class Beyond extends Error {}
 export function readRows(schema: unknown): Rows | { why: string } {
   try {
     if (!isObject(schema)) throw new Beyond('it is not an object');
-    const read = rowsOf(schema);
+    if (schema.type !== 'object') throw new Beyond('its type is not "object"');
+    const read = { rows: membersOf(schema, '', 0), rest: without(schema, 'type', 'properties', 'required') };
     const back = writeRows(read);
     // The last word: what would not come back as it was is not shown as rows.
     if (back.problems.length > 0 || !meanSame(back.schema, schema)) throw new Beyond('it says more than the form has fields for');
@@ -76,10 +93,14 @@ export function readRows(schema: unknown): Rows | { why: string } {
   }
 }
 
-/** Without what makes no difference: the order of the required, and lists that are empty. */
-function plainly(schema: Json): Json {
+/** Without what makes no difference: the order of the required, and lists that are empty. In objects inside it as well. */
+function plainly(schema: unknown): unknown {
+  if (!isObject(schema)) return schema;
+  if (schema.type === 'array' || (Array.isArray(schema.type) && schema.type.includes('array'))) return 'items' in schema ? { ...schema, items: plainly(schema.items) } : schema;
+  if (schema.type !== 'object' && !(Array.isArray(schema.type) && schema.type.includes('object'))) return schema;
   const required = Array.isArray(schema.required) ? [...(schema.required as unknown[])].sort() : [];
-  return { ...schema, properties: schema.properties ?? {}, required };
+  const properties = isObject(schema.properties) ? Object.fromEntries(Object.entries(schema.properties).map(([name, part]) => [name, plainly(part)])) : {};
+  return { ...schema, properties, required };
 }
 
 /** Whether two schemas of arguments say the same. */
@@ -87,39 +108,62 @@ export function meanSame(a: unknown, b: unknown): boolean {
   return isObject(a) && isObject(b) && same(plainly(a), plainly(b));
 }
 
-function rowsOf(schema: Json): Rows {
-  if (schema.type !== 'object') throw new Beyond('its type is not "object"');
-  refuse(schema, 'it');
-  const properties = schema.properties ?? {};
-  const required = schema.required ?? [];
-  if (!isObject(properties)) throw new Beyond('"properties" is not an object');
-  if (!Array.isArray(required)) throw new Beyond('"required" is not a list');
-  const unknown = required.find((name) => !isText(name) || !(name in properties)) as unknown;
-  if (unknown !== undefined) throw new Beyond(`"required" names ${JSON.stringify(unknown)}, which is no property`);
-  const rows = Object.entries(properties).map(([name, property]) => rowOf(name, property, required.includes(name)));
-  return { rows, rest: without(schema, 'type', 'properties', 'required') };
+/** Whether their members stand in the same order, which is the order in which people and models read them. */
+export function haveSameOrder(a: unknown, b: unknown): boolean {
+  return orderOf(a).join('\n') === orderOf(b).join('\n');
 }
 
-function rowOf(name: string, property: unknown, required: boolean): Row {
-  if (!isObject(property)) throw new Beyond(`"${name}" has no type`);
-  refuse(property, `"${name}"`);
-  const { base, nullable } = typeOf(name, property.type);
+function orderOf(schema: unknown, path = ''): string[] {
+  if (!isObject(schema)) return [];
+  if ('items' in schema) return orderOf(schema.items, `${path}[]`);
+  if (!isObject(schema.properties)) return [];
+  return Object.entries(schema.properties).flatMap(([name, part]) => [`${path}.${name}`, ...orderOf(part, `${path}.${name}`)]);
+}
+
+/** The rows of the members of an object. `path` is where it stands, for the words of a refusal. */
+function membersOf(schema: Json, path: string, depth: number): Row[] {
+  const what = path === '' ? '' : `"${path}": `;
+  if (depth > DEEPEST) throw new Beyond(`"${path}" is nested deeper than the form shows`);
+  refuse(schema, path === '' ? 'it' : `"${path}"`);
+  const properties = schema.properties ?? {};
+  const required = schema.required ?? [];
+  if (!isObject(properties)) throw new Beyond(`${what}"properties" is not an object`);
+  if (!Array.isArray(required)) throw new Beyond(`${what}"required" is not a list`);
+  const unknown = required.find((name) => !isText(name) || !Object.hasOwn(properties, name)) as unknown;
+  if (unknown !== undefined) throw new Beyond(`${what}"required" names ${JSON.stringify(unknown)}, which is no property`);
+  return Object.entries(properties).map(([name, property]) => rowOf(name, path === '' ? name : `${path}.${name}`, property, required.includes(name), depth));
+}
+
+function rowOf(name: string, path: string, property: unknown, required: boolean, depth: number): Row {
+  if (!isObject(property)) throw new Beyond(`"${path}" has no type`);
+  refuse(property, `"${path}"`);
+  const { base, nullable } = typeOf(path, property.type);
   const row = { ...newRow(), name, required, nullable, description: isText(property.description) ? property.description : '' };
-  if (base !== 'array') {
-    if (!isSimple(base)) throw new Beyond(base === 'object' ? `"${name}" is an object inside the arguments` : `"${name}" has the type "${base}"`);
-    return { ...row, type: base, choices: choicesOf(name, property.enum), rest: without(property, 'type', 'description', 'enum') };
+  if (base === 'object') {
+    return { ...row, type: base, rows: membersOf(property, path, depth + 1), rest: without(property, 'type', 'description', 'properties', 'required') };
   }
-  const { items } = property;
-  if (!isObject(items)) throw new Beyond(`"${name}" is a list of anything`);
-  refuse(items, `"${name}"`);
-  if (items.type !== 'string' && items.type !== 'number' && items.type !== 'integer') throw new Beyond(`"${name}" is a list of something that is neither text nor number`);
-  return {
-    ...row,
-    type: `${items.type}[]`,
-    choices: choicesOf(name, items.enum),
-    rest: without(property, 'type', 'description', 'items'),
-    itemsRest: without(items, 'type', 'enum'),
-  };
+  if (base !== 'array') {
+    if (!isSimple(base)) throw new Beyond(`"${path}" has the type "${base}"`);
+    const preset = presetOf(base, property.default);
+    return {
+      ...row,
+      type: base,
+      choices: choicesOf(path, property.enum),
+      preset: preset ?? '',
+      rest: without(property, 'type', 'description', 'enum', ...(preset === undefined ? [] : ['default'])),
+    };
+  }
+  return { ...row, ...itemsOf(path, property.items, depth), rest: without(property, 'type', 'description', 'items') };
+}
+
+function itemsOf(path: string, items: unknown, depth: number): Pick<Row, 'type' | 'choices' | 'rows' | 'itemsRest'> {
+  if (!isObject(items)) throw new Beyond(`"${path}" is a list of anything`);
+  refuse(items, `"${path}"`);
+  if (items.type === 'object') {
+    return { type: 'object[]', choices: '', rows: membersOf(items, `${path}[]`, depth + 1), itemsRest: without(items, 'type', 'properties', 'required') };
+  }
+  if (!isText(items.type) || !isSimple(items.type)) throw new Beyond(`"${path}" is a list of something that the form has no field for`);
+  return { type: `${items.type}[]`, choices: choicesOf(path, items.enum), rows: [], itemsRest: without(items, 'type', 'enum') };
 }
 
 function refuse(schema: Json, what: string): void {
@@ -127,26 +171,48 @@ function refuse(schema: Json, what: string): void {
   if (found !== undefined) throw new Beyond(`${what} uses "${found}"`);
 }
 
-function typeOf(name: string, type: unknown): { base: string; nullable: boolean } {
+function typeOf(path: string, type: unknown): { base: string; nullable: boolean } {
   if (isText(type)) return { base: type, nullable: false };
   if (Array.isArray(type) && type.length === 2 && isText(type[0]) && type[1] === 'null') return { base: type[0], nullable: true };
-  throw new Beyond(type === undefined ? `"${name}" has no type` : `"${name}" has several types`);
+  throw new Beyond(type === undefined ? `"${path}" has no type` : `"${path}" has several types`);
 }
 
-const isSimple = (type: string): type is 'string' | 'number' | 'integer' | 'boolean' => ['string', 'number', 'integer', 'boolean'].includes(type);
+type Simple = 'string' | 'number' | 'integer' | 'boolean';
+const isSimple = (type: string): type is Simple => ['string', 'number', 'integer', 'boolean'].includes(type);
 
-function choicesOf(name: string, list: unknown): string {
+function choicesOf(path: string, list: unknown): string {
   if (list === undefined) return '';
-  if (!Array.isArray(list) || list.length === 0) throw new Beyond(`the "enum" of "${name}" is not a list of values`);
+  if (!Array.isArray(list) || list.length === 0) throw new Beyond(`the "enum" of "${path}" is not a list of values`);
   if (list.some((one) => (isText(one) ? one.includes('\n') || one.trim() !== one || one === '' : typeof one !== 'number'))) {
-    throw new Beyond(`the "enum" of "${name}" has values that do not fit on a line`);
+    throw new Beyond(`the "enum" of "${path}" has values that do not fit on a line`);
   }
   return list.map(String).join('\n');
+}
+
+/** A default as it is typed; nothing where the field cannot say it, and it stays beside the row. */
+function presetOf(type: Simple, value: unknown): string | undefined {
+  if (type === 'string') return isText(value) && value !== '' && !value.includes('\n') ? value : undefined;
+  if (type === 'boolean') return typeof value === 'boolean' ? String(value) : undefined;
+  return typeof value === 'number' && (type === 'number' || Number.isInteger(value)) ? String(value) : undefined;
 }
 
 /** The schema of the rows; where something is wrong with a row, what. */
 export function writeRows({ rows, rest }: Rows): { schema: Json; problems: RowProblem[] } {
   const problems: RowProblem[] = [];
+  const { title, description, ...others } = rest;
+  const schema: Json = {
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    type: 'object',
+    properties: {},
+    ...writeMembers(rows, problems),
+    ...others,
+  };
+  return { schema, problems };
+}
+
+/** `properties` and `required`, where there are some. */
+function writeMembers(rows: readonly Row[], problems: RowProblem[]): Json {
   const properties: [string, Json][] = [];
   const seen = new Set<string>();
   for (const row of rows) {
@@ -156,42 +222,52 @@ export function writeRows({ rows, rest }: Rows): { schema: Json; problems: RowPr
     properties.push([row.name, propertyOf(row, problems)]);
   }
   const required = rows.filter((row) => row.required).map((row) => row.name);
-  const { title, description, ...others } = rest;
-  const schema: Json = {
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    type: 'object',
-    properties: Object.fromEntries(properties),
+  return {
+    ...(properties.length > 0 && { properties: Object.fromEntries(properties) }),
     ...(required.length > 0 && { required }),
-    ...others,
   };
-  return { schema, problems };
 }
 
 function propertyOf(row: Row, problems: RowProblem[]): Json {
   const isList = row.type.endsWith('[]');
   const base = isList ? 'array' : row.type;
-  const simple = isList ? row.type.slice(0, -2) : row.type;
-  const choices = row.choices.split('\n').map((line) => line.trim()).filter(Boolean);
-  const wrong = choices.find((choice) => !fits(simple, choice));
-  if (wrong !== undefined) problems.push({ key: row.key, field: 'choices', message: `"${wrong}" is ${simple === 'integer' ? 'no whole number' : 'no number'}.` });
-  const values = simple === 'string' ? choices : choices.map(Number);
-  const allowed = choices.length > 0 && simple !== 'boolean' ? { enum: values } : {};
-  return {
-    type: row.nullable ? [base, 'null'] : base,
-    ...(row.description !== '' && { description: row.description }),
-    ...(isList ? { items: { type: simple, ...allowed, ...row.itemsRest } } : allowed),
-    ...row.rest,
-  };
+  const inner = isList ? row.type.slice(0, -2) : row.type;
+  const about = { type: row.nullable ? [base, 'null'] : base, ...(row.description !== '' && { description: row.description }) };
+  if (inner === 'object') {
+    const members = writeMembers(row.rows, problems);
+    return { ...about, ...(isList ? { items: { type: 'object', ...members, ...row.itemsRest } } : members), ...row.rest };
+  }
+  const choices = hasChoices(row.type) ? row.choices.split('\n').map((line) => line.trim()).filter(Boolean) : [];
+  const wrong = choices.find((choice) => !fits(inner, choice));
+  if (wrong !== undefined) problems.push({ key: row.key, field: 'choices', message: `"${wrong}" is ${inner === 'integer' ? 'no whole number' : 'no number'}.` });
+  const allowed = choices.length > 0 ? { enum: choices.map((choice) => valueOf(inner, choice)) } : {};
+  return { ...about, ...(isList ? { items: { type: inner, ...allowed, ...row.itemsRest } } : { ...allowed, ...writePreset(row, choices, problems) }), ...row.rest };
 }
 
-function fits(type: string, choice: string): boolean {
-  if (type === 'number') return Number.isFinite(Number(choice));
-  return type !== 'integer' || Number.isInteger(Number(choice));
+function writePreset(row: Row, choices: readonly string[], problems: RowProblem[]): Json {
+  if (row.preset === '' || !hasPreset(row.type)) return {};
+  const problem = (message: string) => problems.push({ key: row.key, field: 'preset', message });
+  if (!fits(row.type, row.preset)) problem(`"${row.preset}" is ${row.type === 'integer' ? 'no whole number' : row.type === 'number' ? 'no number' : 'neither true nor false'}.`);
+  else if (choices.length > 0 && !choices.includes(row.preset)) problem(`"${row.preset}" is not among the values.`);
+  return { default: valueOf(row.type, row.preset) };
+}
+
+const valueOf = (type: string, text: string): unknown => (type === 'string' ? text : type === 'boolean' ? text === 'true' : Number(text));
+
+function fits(type: string, text: string): boolean {
+  if (type === 'boolean') return text === 'true' || text === 'false';
+  if (type === 'number') return text.trim() !== '' && Number.isFinite(Number(text));
+  return type !== 'integer' || (text.trim() !== '' && Number.isInteger(Number(text)));
 }
 
 /** What a row keeps beside its fields, in words. */
 export function besides(row: Row): string[] {
   const said = [...Object.entries(row.rest), ...Object.entries(row.itemsRest)].map(([name, value]) => `${name} ${JSON.stringify(value)}`);
   return row.nullable ? ['null is allowed', ...said] : said;
+}
+
+/** The list with one of its rows at another place. */
+export function moved<T>(list: readonly T[], from: number, to: number): T[] {
+  const left = list.filter((_, place) => place !== from);
+  return [...left.slice(0, to), ...list.slice(from, from + 1), ...left.slice(to)];
 }

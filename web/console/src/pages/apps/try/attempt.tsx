@@ -9,7 +9,7 @@ import { parseJson } from '../../../ui/json-text';
 import { Card } from '../../../ui/page';
 import type { App } from '../api';
 import { isObject, pretty, type Json } from '../tools/json';
-import { collect, fieldsOf, typedFrom, type Typed, type Wrong } from './fields';
+import { blank, collect, fieldsOf, pathsOf, typedFrom, wrongFrom, type Typed, type Wrong } from './fields';
 import { Happened, type Attempted } from './outcome';
 import { asUser, curlOf, recordOf, run } from './run';
 import { SchemaFields } from './schema-form';
@@ -25,7 +25,7 @@ export function Attempt({ app, tool, user, isOther }: Props) {
   const name = String(tool.name);
   const field = useMemo(() => fieldsOf(tool.inputSchema), [tool]);
   const hasForm = field.kind === 'group';
-  const [typed, setTyped] = useState<Typed>({});
+  const [typed, setTyped] = useState<Typed>(() => blank(field));
   const [text, setText] = useState<string | undefined>(hasForm ? undefined : '{}');
   const [wrong, setWrong] = useState<readonly Wrong[]>([]);
   const [attempted, setAttempted] = useState<Attempted>();
@@ -50,7 +50,13 @@ export function Attempt({ app, tool, user, isOther }: Props) {
         signal: abort.signal,
         onProgress: (progress) => setAttempted({ state: 'running', progress }),
       });
-      setAttempted((before) => ({ state: 'done', outcome, user, progress: before?.progress ?? [] }));
+      const { error } = outcome.result;
+      if (text === undefined && error?.code === 'INVALID_ARGUMENTS') {
+        const told = wrongFrom(error.message, pathsOf(field, typed));
+        setWrong(told);
+        if (told.length > 0) focusWrong(form.current);
+      }
+      setAttempted((before) => ({ state: 'done', outcome, user, tool: name, arguments: given.value, progress: before?.progress ?? [] }));
       const record = outcome.callId === null ? undefined : await recordOf(outcome.callId, headers, abort.signal);
       setAttempted((before) => (before?.state === 'done' && before.outcome === outcome ? { ...before, record: record ?? null } : before));
     } catch (error) {

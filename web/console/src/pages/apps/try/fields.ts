@@ -7,7 +7,24 @@ interface Common {
   label: string;
   hint: string;
   required: boolean;
+  /** The value where none is given. */
+  preset?: unknown;
+  limits: Limits;
 }
+
+/** Bounds that the form can check before anything is sent; the server checks the rest. */
+export interface Limits {
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+  exclusiveMaximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+}
+
+const LIMITS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'minLength', 'maxLength', 'minItems', 'maxItems'] as const;
 
 export type Field = Common &
   (
@@ -26,7 +43,7 @@ export type Typed = string | Typed[] | { [name: string]: Typed } | undefined;
 
 const DEEPEST = 6;
 const MOST_ITEMS = 100;
-export const mayAdd = (items: readonly Typed[]) => items.length < MOST_ITEMS;
+export const mayAdd = (items: readonly Typed[], { maxItems = MOST_ITEMS }: Limits) => items.length < Math.min(maxItems, MOST_ITEMS);
 
 export function fieldsOf(schema: unknown): Field {
   return fieldOf(schema, { name: '', required: true, root: schema, depth: 0 });
@@ -43,7 +60,15 @@ function fieldOf(given: unknown, around: Around): Field {
   const schema = followed(given, around.root);
   const own = isObject(given) ? given : {};
   const text = (name: string) => (isText(own[name]) ? own[name] : isText(schema?.[name]) ? schema[name] : '');
-  const common: Common = { name: around.name, label: text('title') || around.name, hint: text('description'), required: around.required };
+  const preset = own.default ?? schema?.default;
+  const common: Common = {
+    name: around.name,
+    label: text('title') || around.name,
+    hint: text('description'),
+    required: around.required,
+    limits: limitsOf(schema ?? {}),
+    ...(preset !== undefined && { preset }),
+  };
   if (schema === null || around.depth > DEEPEST) return { ...common, kind: 'json' };
   if (Array.isArray(schema.enum) && schema.enum.length > 0) return { ...common, kind: 'choice', choices: schema.enum };
   if ('const' in schema) return { ...common, kind: 'choice', choices: [schema.const] };
@@ -67,6 +92,10 @@ function fieldOf(given: unknown, around: Around): Field {
     default:
       return { ...common, kind: 'json' };
   }
+}
+
+function limitsOf(schema: Json): Limits {
+  return Object.fromEntries(LIMITS.flatMap((name) => (typeof schema[name] === 'number' ? [[name, schema[name]]] : [])));
 }
 
 /** The one type, where there is one beside `null`. */
@@ -94,11 +123,16 @@ function inputOf(format: unknown): 'text' | 'date' | 'email' | 'url' {
   return format === 'date' ? 'date' : format === 'email' ? 'email' : format === 'uri' || format === 'url' ? 'url' : 'text';
 }
 
-/** What a new item of a list, or an empty form, begins with. */
+/** What a new item of a list, or an empty form, begins with: the defaults of what is in it. */
 export function blank(field: Field): Typed {
-  if (field.kind === 'group') return {};
-  if (field.kind === 'list') return [];
-  return undefined;
+  if (field.preset !== undefined) {
+    const typed = typedFrom(field, field.preset);
+    if (typed !== null) return typed;
+  }
+  if (field.kind === 'list') return Array.from({ length: field.required ? Math.min(field.limits.minItems ?? 0, MOST_ITEMS) : 0 }, () => blank(field.item));
+  if (field.kind !== 'group') return undefined;
+  // A group that need not be there would be there with the defaults in it.
+  return Object.fromEntries(field.fields.filter((one) => one.required || one.kind !== 'group').map((one) => [one.name, blank(one)]));
 }
 
 export interface Wrong {
@@ -110,8 +144,31 @@ export interface Wrong {
 /** The value of what was typed; `undefined` where nothing was. */
 export function collect(field: Field, typed: Typed, path = '', wrong: Wrong[] = []): { value: unknown; wrong: Wrong[] } {
   const value = valueOf(field, typed, path, wrong);
-  if (value === undefined && field.required && path !== '') wrong.push({ path, message: 'This is needed.' });
+  if (value === undefined && field.required && path !== '') wrong.push({ path, message: NEEDED });
+  const beyond = value === undefined ? undefined : beyondLimits(value, field.limits);
+  if (beyond !== undefined && wrong.every((one) => one.path !== path)) wrong.push({ path, message: beyond });
   return { value, wrong };
+}
+
+const NEEDED = 'This is needed.';
+
+function beyondLimits(value: unknown, limits: Limits): string | undefined {
+  if (typeof value === 'number') {
+    if (limits.minimum !== undefined && value < limits.minimum) return `At least ${limits.minimum}.`;
+    if (limits.maximum !== undefined && value > limits.maximum) return `At most ${limits.maximum}.`;
+    if (limits.exclusiveMinimum !== undefined && value <= limits.exclusiveMinimum) return `More than ${limits.exclusiveMinimum}.`;
+    if (limits.exclusiveMaximum !== undefined && value >= limits.exclusiveMaximum) return `Less than ${limits.exclusiveMaximum}.`;
+  }
+  if (typeof value === 'string') {
+    const length = [...value].length;
+    if (limits.minLength !== undefined && length < limits.minLength) return `At least ${limits.minLength} characters.`;
+    if (limits.maxLength !== undefined && length > limits.maxLength) return `At most ${limits.maxLength} characters.`;
+  }
+  if (Array.isArray(value)) {
+    if (limits.minItems !== undefined && value.length < limits.minItems) return `At least ${limits.minItems} ${limits.minItems === 1 ? 'item' : 'items'}.`;
+    if (limits.maxItems !== undefined && value.length > limits.maxItems) return `At most ${limits.maxItems} ${limits.maxItems === 1 ? 'item' : 'items'}.`;
+  }
+  return undefined;
 }
 
 function valueOf(field: Field, typed: Typed, path: string, wrong: Wrong[]): unknown {
@@ -146,7 +203,7 @@ function groupValue(fields: readonly Field[], typed: Typed, required: boolean, p
   });
   // A group that need not be there is there only when something in it was filled in.
   const hasValues = values.some(([, value]) => !(Array.isArray(value) && value.length === 0));
-  if (!required && !hasValues && inner.every((one) => one.message === 'This is needed.')) return undefined;
+  if (!required && !hasValues && inner.every((one) => one.message === NEEDED)) return undefined;
   wrong.push(...inner);
   return Object.fromEntries(values);
 }
@@ -165,4 +222,26 @@ function typedOf(field: Field, value: unknown): Typed {
   if (field.kind === 'choice') return String(field.choices.findIndex((choice) => JSON.stringify(choice) === JSON.stringify(value)));
   if (field.kind === 'json') return JSON.stringify(value, null, 2);
   return String(value);
+}
+
+/** Where the fields are that were typed into: `items[0].count`. */
+export function pathsOf(field: Field, typed: Typed, path = ''): string[] {
+  const own = path === '' ? [] : [path];
+  if (field.kind === 'group') {
+    const members = typeof typed === 'object' && !Array.isArray(typed) ? typed : {};
+    return [...own, ...field.fields.flatMap((one) => pathsOf(one, members[one.name], path === '' ? one.name : `${path}.${one.name}`))];
+  }
+  if (field.kind !== 'list') return own;
+  return [...own, ...(Array.isArray(typed) ? typed : []).flatMap((item, place) => pathsOf(field.item, item, `${path}[${place}]`))];
+}
+
+/** What the server says of arguments, at the fields that it names: `… do not fit: items[0].count: expected …; name: …`. */
+export function wrongFrom(message: string, paths: readonly string[]): Wrong[] {
+  const known = new Set(paths);
+  const found: { path: string; from: number; at: number }[] = [];
+  for (const match of message.matchAll(/(?:^|: |; )([^\s:;]+): /g)) {
+    const path = match[1] ?? '';
+    if (known.has(path)) found.push({ path, at: match.index, from: match.index + match[0].length });
+  }
+  return found.map(({ path, from }, place) => ({ path, message: message.slice(from, found[place + 1]?.at).replace(/\.$/, '') }));
 }

@@ -11,6 +11,7 @@ import { Card } from '../../../ui/page';
 import { duration } from '../../../ui/time';
 import { toastError } from '../../../ui/toast';
 import { appsChanged, type App } from '../api';
+import { helpFor, type Help } from './help';
 import { Steps } from './steps';
 import { asUser, type CallSummary, type Outcome, type Progress } from './run';
 
@@ -18,7 +19,7 @@ export type Attempted = { progress: readonly Progress[] } & (
   | { state: 'running' }
   | { state: 'stopped' }
   | { state: 'failed'; error: unknown }
-  | { state: 'done'; outcome: Outcome; user: string; /** `null`: it is not in the ledger. */ record?: CallSummary | null }
+  | { state: 'done'; outcome: Outcome; user: string; tool: string; arguments: unknown; /** `null`: it is not in the ledger. */ record?: CallSummary | null }
 );
 
 interface Props {
@@ -98,6 +99,7 @@ function Done({ done, app, user, isOther, onAgain }: Props & { done: Extract<Att
       {result.error !== undefined && result.error !== null && (
         <Notice kind="bad">
           <p>{result.error.message}</p>
+          <Advice help={helpFor(result.error.code, app, done.tool, done.arguments)} />
           {result.error.code === 'TOOL_NOT_FOUND' && <InstallFor app={app} user={user} isOther={isOther} onInstalled={onAgain} />}
         </Notice>
       )}
@@ -118,6 +120,23 @@ function Done({ done, app, user, isOther, onAgain }: Props & { done: Extract<Att
       {record === undefined && outcome.callId !== null && <p className="muted">Reading the times …</p>}
       {record === null && outcome.callId !== null && <p className="muted">The ledger does not have this call yet.</p>}
     </>
+  );
+}
+
+function Advice({ help }: { help: Help | undefined }) {
+  if (help === undefined) return null;
+  return (
+    <div className="advice">
+      <p>
+        <strong>{help.title}</strong>
+      </p>
+      <ol>
+        {help.steps.map((step) => (
+          <li key={step}>{step}</li>
+        ))}
+      </ol>
+      {help.curl !== undefined && <Code label="request to try" value={help.curl} />}
+    </div>
   );
 }
 

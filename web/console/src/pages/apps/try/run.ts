@@ -93,14 +93,15 @@ export async function recordOf(id: string, headers: Record<string, string>, sign
   return undefined;
 }
 
-const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+/** One word of a shell, whatever is in it. */
+export const shellQuoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** The same call for a terminal. A token is not shown: it comes from the environment. */
 export function curlOf(name: string, args: unknown, user: string, isOther: boolean): string {
   const who = session();
-  const lines = [`curl ${quoted(`${window.location.origin}/api/tools/execute`)}`, `-H 'Content-Type: application/json'`];
+  const lines = [`curl ${shellQuoted(`${window.location.origin}/api/tools/execute`)}`, `-H 'Content-Type: application/json'`];
   if (who?.kind === 'token') lines.push('-H "Authorization: Bearer $TOOLYARD_TOKEN"');
-  if (who?.kind === 'dev' || isOther) lines.push(`-H ${quoted(`X-User-Id: ${user}`)}`);
-  lines.push(`-d ${quoted(JSON.stringify({ name, arguments: args }))}`);
+  if (who?.kind === 'dev' || isOther) lines.push(`-H ${shellQuoted(`X-User-Id: ${user}`)}`);
+  lines.push(`-d ${shellQuoted(JSON.stringify({ name, arguments: args }))}`);
   return lines.join(' \\\n  ');
 }

@@ -1,7 +1,9 @@
 /** The fields of a schema, one below the other; groups and lists inside each other. */
-import { Plus, X } from 'lucide-react';
+import { ArrowDown, ArrowUp, Plus, X } from 'lucide-react';
+import { useRef } from 'react';
 import { Button, IconButton } from '../../../ui/button';
 import { Field as Labelled, Input, Select, TextArea } from '../../../ui/form';
+import { moved } from '../tools/parameters';
 import { blank, mayAdd, type Field, type Typed, type Wrong } from './fields';
 
 interface Props {
@@ -39,6 +41,7 @@ function OneField({ field, typed, path, wrong, onChange }: Props) {
         <legend>{label}</legend>
         {field.hint !== '' && <p className="hint">{field.hint}</p>}
         <SchemaFields field={field} typed={typed} path={path} wrong={wrong} onChange={onChange} />
+        <Wrongness message={wrong.find((one) => one.path === path)?.message} />
       </fieldset>
     );
   }
@@ -69,11 +72,25 @@ function Simple({ field, text, onChange }: { field: Field; text: string; onChang
 
 function ListField({ field, label, typed, path, wrong, onChange }: Props & { field: Field & { kind: 'list' }; label: string }) {
   const items = Array.isArray(typed) ? typed : [];
+  const list = useRef<HTMLOListElement>(null);
+  const add = () => {
+    onChange([...items, blank(field.item)]);
+    requestAnimationFrame(() => list.current?.querySelector<HTMLElement>(':scope > li:last-child :is(input, select, textarea)')?.focus());
+  };
+  /** The focus goes with the item, on the button that was pressed or, at the end of the list, on its neighbour. */
+  const move = (from: number, to: number) => {
+    onChange(moved(items, from, to));
+    requestAnimationFrame(() => {
+      const buttons = list.current?.querySelectorAll<HTMLElement>(`:scope > li:nth-child(${to + 1}) > .try-item-actions > button:not(:disabled)`);
+      buttons?.[to > from && (buttons.length ?? 0) > 2 ? 1 : 0]?.focus();
+    });
+  };
+  const error = wrong.find((one) => one.path === path)?.message;
   return (
     <fieldset className="try-group">
       <legend>{label}</legend>
       {field.hint !== '' && <p className="hint">{field.hint}</p>}
-      <ol className="plain-list">
+      <ol className="plain-list" ref={list}>
         {items.map((item, place) => (
           <li key={place} className="try-item">
             <div className="grow">
@@ -85,15 +102,34 @@ function ListField({ field, label, typed, path, wrong, onChange }: Props & { fie
                 onChange={(next) => onChange(items.map((one, at) => (at === place ? next : one)))}
               />
             </div>
-            <IconButton label={`Remove ${field.label} ${place + 1}`} onClick={() => onChange(items.filter((_, at) => at !== place))}>
-              <X size={16} aria-hidden />
-            </IconButton>
+            <div className="try-item-actions">
+              <IconButton label={`Move ${field.label} ${place + 1} up`} disabled={place === 0} onClick={() => move(place, place - 1)}>
+                <ArrowUp size={16} aria-hidden />
+              </IconButton>
+              <IconButton label={`Move ${field.label} ${place + 1} down`} disabled={place === items.length - 1} onClick={() => move(place, place + 1)}>
+                <ArrowDown size={16} aria-hidden />
+              </IconButton>
+              <IconButton label={`Remove ${field.label} ${place + 1}`} onClick={() => onChange(items.filter((_, at) => at !== place))}>
+                <X size={16} aria-hidden />
+              </IconButton>
+            </div>
           </li>
         ))}
       </ol>
-      <Button small icon={<Plus size={15} aria-hidden />} disabled={!mayAdd(items)} onClick={() => onChange([...items, blank(field.item)])}>
+      <Wrongness message={error} />
+      <Button small disabled={!mayAdd(items, field.limits)} icon={<Plus size={15} aria-hidden />} onClick={add}>
         Add to {field.label}
       </Button>
     </fieldset>
+  );
+}
+
+/** What is wrong with a group or a list as a whole; it can have the focus, as fields can. */
+function Wrongness({ message }: { message: string | undefined }) {
+  if (message === undefined) return null;
+  return (
+    <p className="error-text" role="alert" tabIndex={-1} data-invalid>
+      {message}
+    </p>
   );
 }

@@ -7,6 +7,8 @@ import { Empty, ErrorBox, Loading } from '../../../ui/feedback';
 import { Field, Select } from '../../../ui/form';
 import { Card } from '../../../ui/page';
 import { toolsQuery, type App } from '../api';
+import { useUrlParams } from '../../../ui/url-state';
+import { useFollowTools } from '../follow-tools';
 import { isObject, isText } from '../tools/json';
 import { Attempt } from './attempt';
 
@@ -16,11 +18,12 @@ export function TryTab({ app }: { app: App }) {
   const set = useQuery(toolsQuery(app.packageName));
   const users = useQuery({ queryKey: ['users', ''], queryFn: () => getUsers(), enabled: me.operates });
   const [user, setUser] = useState(own);
-  const [chosen, setChosen] = useState('');
+  const [params, change] = useUrlParams();
+  useFollowTools(app, set.data?.version, true);
   if (set.isPending) return <Loading what="the tools" />;
   if (set.data === undefined) return <ErrorBox error={set.error} onRetry={() => void set.refetch()} />;
   const tools = set.data.tools.filter(isObject);
-  const tool = tools.find(({ name }) => name === chosen) ?? tools[0];
+  const tool = tools.find(({ name }) => name === params.tool) ?? tools[0];
   if (tool === undefined) {
     return (
       <Empty title="Nothing to try yet">
@@ -37,7 +40,7 @@ export function TryTab({ app }: { app: App }) {
           <Field label="Tool" {...(isText(tool.description) && { hint: tool.description.slice(0, 300) })}>
             <Select
               value={name}
-              onChange={setChosen}
+              onChange={(next) => change({ tool: next })}
               options={tools.map((one) => ({ value: String(one.name), label: isText(one.title) ? `${one.title} (${String(one.name)})` : String(one.name) }))}
             />
           </Field>
@@ -50,7 +53,7 @@ export function TryTab({ app }: { app: App }) {
           )}
         </div>
       </Card>
-      <Attempt key={`${name} ${set.data.version}`} app={app} tool={tool} user={user} isOther={user !== own} />
+      <Attempt key={name} app={app} tool={tool} user={user} isOther={user !== own} />
     </>
   );
 }
