@@ -1,12 +1,17 @@
 /** Every page of the console and where it is. Pages are loaded when they are opened. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { FILTER_NAMES } from './pages/activity/filters';
 import { NotFound } from './shell/not-found';
 import { PageError } from './shell/page-error';
 import { Shell } from './shell/shell';
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: PageError });
 
-const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
+/** Parameters that a page has in its address. Others are dropped. */
+const params =
+  <Name extends string>(...names: readonly Name[]) =>
+  (search: Record<string, unknown>): Partial<Record<Name, string>> =>
+    Object.fromEntries(names.flatMap((name) => (typeof search[name] === 'string' && search[name] !== '' ? [[name, search[name]]] : []))) as Partial<Record<Name, string>>;
 
 const home = createRoute({
   getParentRoute: () => root,
@@ -16,30 +21,24 @@ const home = createRoute({
   },
 });
 
-const apps = createRoute({ getParentRoute: () => root, path: '/apps', component: lazyRouteComponent(() => import('./pages/apps/list'), 'AppsPage') });
+const apps = createRoute({ getParentRoute: () => root, path: '/apps', validateSearch: params('q'), component: lazyRouteComponent(() => import('./pages/apps/list'), 'AppsPage') });
 const app = createRoute({
   getParentRoute: () => root,
   path: '/apps/$package',
-  validateSearch: (search: Record<string, unknown>): { tab?: string } => {
-    const tab = text(search.tab);
-    return tab === undefined ? {} : { tab };
-  },
+  validateSearch: params('tab', 'tool', 'from', 'to'),
   component: lazyRouteComponent(() => import('./pages/apps/app'), 'AppPage'),
 });
-const library = createRoute({ getParentRoute: () => root, path: '/library', component: lazyRouteComponent(() => import('./pages/library/page'), 'LibraryPage') });
-const tools = createRoute({ getParentRoute: () => root, path: '/tools', component: lazyRouteComponent(() => import('./pages/tools/page'), 'ToolsPage') });
+const library = createRoute({ getParentRoute: () => root, path: '/library', validateSearch: params('q'), component: lazyRouteComponent(() => import('./pages/library/page'), 'LibraryPage') });
+const tools = createRoute({ getParentRoute: () => root, path: '/tools', validateSearch: params('q', 'show'), component: lazyRouteComponent(() => import('./pages/tools/page'), 'ToolsPage') });
 const chat = createRoute({
   getParentRoute: () => root,
   path: '/chat',
-  validateSearch: (search: Record<string, unknown>): { id?: string } => {
-    const id = text(search.id);
-    return id === undefined ? {} : { id };
-  },
+  validateSearch: params('id'),
   component: lazyRouteComponent(() => import('./pages/chat/page'), 'ChatPage'),
 });
-const plugins = createRoute({ getParentRoute: () => root, path: '/plugins', component: lazyRouteComponent(() => import('./pages/plugins/page'), 'PluginsPage') });
+const plugins = createRoute({ getParentRoute: () => root, path: '/plugins', validateSearch: params('tab', 'q'), component: lazyRouteComponent(() => import('./pages/plugins/page'), 'PluginsPage') });
 const glasses = createRoute({ getParentRoute: () => root, path: '/glasses', component: lazyRouteComponent(() => import('./pages/glasses/page'), 'GlassesPage') });
-const activity = createRoute({ getParentRoute: () => root, path: '/activity', component: lazyRouteComponent(() => import('./pages/activity/page'), 'ActivityPage') });
+const activity = createRoute({ getParentRoute: () => root, path: '/activity', validateSearch: params('tab', ...FILTER_NAMES, 'by'), component: lazyRouteComponent(() => import('./pages/activity/page'), 'ActivityPage') });
 const call = createRoute({
   getParentRoute: () => root,
   path: '/activity/$id',
@@ -49,10 +48,7 @@ const call = createRoute({
 const settings = createRoute({
   getParentRoute: () => root,
   path: '/settings',
-  validateSearch: (search: Record<string, unknown>): { tab?: string } => {
-    const tab = text(search.tab);
-    return tab === undefined ? {} : { tab };
-  },
+  validateSearch: params('tab', 'q', 'ended'),
   component: lazyRouteComponent(() => import('./pages/settings/page'), 'SettingsPage'),
 });
 
@@ -60,6 +56,13 @@ export const router = createRouter({
   routeTree: root.addChildren([home, apps, app, library, tools, chat, plugins, glasses, activity, call, settings]),
   basepath: '/console',
   defaultPreload: 'intent',
+  // Plain texts: an address is read and written by people too.
+  parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
+  stringifySearch: (search) => {
+    const said = Object.entries(search).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+    const text = new URLSearchParams(said).toString();
+    return text === '' ? '' : `?${text}`;
+  },
 });
 
 declare module '@tanstack/react-router' {

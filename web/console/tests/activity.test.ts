@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventReader, MAX_EVENT } from '../src/api/sse';
-import { allowed, fits, keptFilters, listQuery, NONE, sinceOf, usageQuery, whoseQuery } from '../src/pages/activity/filters';
+import { allowed, filtersFrom, fits, listQuery, NONE, searchFrom, sinceOf, usageQuery, whoseQuery } from '../src/pages/activity/filters';
 import { bucketLabels, callSeries, errorRates, errorSeries, seriesName } from '../src/pages/activity/shape';
 import { callerWords, outcomeWords, splitTool } from '../src/pages/activity/words';
 
@@ -29,11 +29,15 @@ test('filters become the questions of the server', () => {
   assert.deepEqual(usageQuery({ ...filters, scope: 'apps' }, NOW), { app: 'com.a', tool: 'com.a:t', since: '2026-01-01T03:04:00.000Z', of: 'apps' });
 });
 
-test('filters are one user\'s, and never what the role cannot see', () => {
+test('filters are what the address says, and never what the role cannot see', () => {
   const filters = { ...NONE, scope: 'apps' as const, hours: '1', user: 'bob' };
-  const kept = JSON.stringify({ ...filters, whose: 'ada' });
-  assert.deepEqual(keptFilters(kept, 'ada'), filters);
-  for (const [text, whose] of [[kept, 'eve'], [null, 'ada'], ['{', 'ada']] as const) assert.deepEqual(keptFilters(text, whose), NONE);
+  const written = Object.fromEntries(Object.entries(searchFrom(filters)).filter(([, value]) => value !== undefined));
+  assert.deepEqual(written, { of: 'apps', hours: '1', user: 'bob' });
+  assert.deepEqual(filtersFrom(written), filters);
+  assert.deepEqual(filtersFrom({}), NONE);
+  assert.deepEqual(filtersFrom({ of: 'everything', hours: '999999', unknown: 'x' }), NONE);
+  const all = { ...NONE, app: 'com.a', tool: 'com.a:t', outcome: 'OK', hours: '720' };
+  assert.deepEqual(filtersFrom(searchFrom(all)), all);
   assert.deepEqual(allowed(filters, { builds: true, operates: true }), filters);
   assert.deepEqual(allowed(filters, { builds: true, operates: false }), { ...filters, user: '' });
   assert.deepEqual(allowed(filters, { builds: false, operates: false }), { ...filters, user: '', scope: 'mine' });

@@ -38,8 +38,8 @@ async function send<T>(method: string, path: string, body?: unknown): Promise<T>
 
 export const getMe = (signal?: AbortSignal) => get<Me>('/api/me', {}, signal);
 export const getUsers = (q?: string) => get<{ users: KnownUser[] }>('/api/users', { q });
-export const getLibrary = (query: { q?: string; after?: string; limit?: number }) =>
-  get<{ apps: LibraryApp[]; next: string | null }>('/api/library', query);
+export const getLibrary = (query: { q?: string; after?: string; limit?: number }, signal?: AbortSignal) =>
+  get<{ apps: LibraryApp[]; next: string | null }>('/api/library', query, signal);
 export const getDevices = () => get<{ models: Capabilities[] }>('/api/devices');
 export const getUsageOverTime = (query: Query) => get<UsageOverTime>('/api/usage/over-time', query);
 export const getLatency = (query: Query) => get<Latency>('/api/usage/latency', query);

@@ -2,12 +2,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { Menu, X } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { Refused } from '../api/error';
+import { useLiveLists } from '../api/live-lists';
 import { meQuery } from '../api/queries';
 import { signOut, useLapsed, useSession } from '../api/session';
 import { Button } from '../ui/button';
 import { ErrorBox, Loading } from '../ui/feedback';
+import { useDismiss } from '../ui/use-dismiss';
 import { PAGES } from './pages';
 import { SignIn } from './sign-in';
 import { SignInAgain } from './sign-in-again';
@@ -24,7 +26,9 @@ export function Shell() {
   const path = useRouterState({ select: (state) => state.location.pathname });
   const [open, setOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
-  useEffect(() => setOpen(false), [path]);
+  // On a phone the menu covers the page: what is outside of its list is outside of it.
+  const [list, opener] = [useRef<HTMLUListElement>(null), useRef<HTMLButtonElement>(null)];
+  useDismiss({ open, onClose: () => setOpen(false), inside: [list, opener], opener });
   useArrival(main);
 
   if (next !== undefined) return <StartOver next={next} />;
@@ -46,11 +50,12 @@ export function Shell() {
   const here = pages.find((page) => path.startsWith(page.to));
   return (
     <div className="shell">
+      <LiveLists />
       <a className="skip" href="#main" onClick={() => main.current?.focus()}>
         Skip to the page
       </a>
       <header className="topbar">
-        <button type="button" className="icon-button menu-button" aria-expanded={open} aria-controls="nav" onClick={() => setOpen(!open)}>
+        <button ref={opener} type="button" className="icon-button menu-button" aria-expanded={open} aria-controls="nav" onClick={() => setOpen(!open)}>
           {open ? <X aria-hidden /> : <Menu aria-hidden />}
           <span className="hidden">Menu</span>
         </button>
@@ -62,7 +67,7 @@ export function Shell() {
         <UserMenu me={me.data} />
       </header>
       <nav id="nav" className={open ? 'nav open' : 'nav'} aria-label="Pages">
-        <ul>
+        <ul ref={list}>
           {pages.map(({ to, name, icon: Icon }) => (
             <li key={to}>
               <Link to={to} className="nav-link" activeProps={{ className: 'nav-link here', 'aria-current': 'page' }}>
@@ -80,4 +85,10 @@ export function Shell() {
       {lapsed && <SignInAgain me={me.data} onOther={(session, remember) => setNext({ session, remember })} />}
     </div>
   );
+}
+
+/** Only where somebody is signed in. */
+function LiveLists() {
+  useLiveLists();
+  return null;
 }

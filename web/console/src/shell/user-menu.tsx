@@ -1,21 +1,32 @@
 /** Who is signed in; for operators for whom they act; light or dark; out. */
 import { ChevronDown, LogOut } from 'lucide-react';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import type { Me } from '../api/console';
 import { Refused, told } from '../api/error';
 import { isRemembered, lapse, session, signIn, signOut, type Session } from '../api/session';
 import { Avatar } from '../ui/avatar';
 import { Button } from '../ui/button';
 import { Field, Input, Select } from '../ui/form';
+import { useDismiss } from '../ui/use-dismiss';
 import { believed } from './believed';
 import { setTheme, theme, type Theme } from './theme';
 
 export function UserMenu({ me }: { me: Me }) {
   const [look, setLook] = useState<Theme>(theme());
   const who = me.userId ?? me.name;
+  const [open, setOpen] = useState(false);
+  const [whole, opener] = [useRef<HTMLDetailsElement>(null), useRef<HTMLElement>(null)];
+  useDismiss({ open, onClose: () => setOpen(false), inside: [whole], opener });
   return (
-    <details className="user-menu">
-      <summary>
+    <details ref={whole} className="user-menu" open={open}>
+      {/* The browser would open it by itself; here its state is ours, so that everything that closes it agrees. */}
+      <summary
+        ref={opener}
+        onClick={(event) => {
+          event.preventDefault();
+          setOpen(!open);
+        }}
+      >
         {/* On a phone the name is not seen, and the button would have none. */}
         <span className="hidden">User menu</span>
         <Avatar name={who} small />

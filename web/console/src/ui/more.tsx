@@ -1,5 +1,5 @@
 /** Long lists are shown in parts: what is rendered stays bounded until somebody wants more. */
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Button } from './button';
 
 export function useMore<T>(list: readonly T[], step = 50): { shown: readonly T[]; more: React.ReactNode } {
@@ -21,13 +21,24 @@ interface Pages {
   fetchNextPage: () => Promise<unknown>;
 }
 
-/** For lists that the server gives page by page. */
+/** How far below the screen the next page is asked for. */
+const AHEAD = '600px';
+
+/** For lists that the server gives page by page: the next one comes when its place comes near the screen, or by the button. */
 export function MoreFromServer({ pages }: { pages: Pages }) {
-  if (!pages.hasNextPage) return null;
+  const place = useRef<HTMLParagraphElement>(null);
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
+  useEffect(() => {
+    if (place.current === null || isFetchingNextPage) return;
+    const observer = new IntersectionObserver(([entry]) => void (entry?.isIntersecting === true && fetchNextPage()), { rootMargin: AHEAD });
+    observer.observe(place.current);
+    return () => observer.disconnect();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  if (!hasNextPage) return null;
   return (
-    <p className="more">
-      <Button disabled={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
-        {pages.isFetchingNextPage ? 'Loading …' : 'Show more'}
+    <p className="more" ref={place}>
+      <Button disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+        {isFetchingNextPage ? 'Loading …' : 'Show more'}
       </Button>
     </p>
   );

@@ -127,6 +127,11 @@ function CallTable({ rows, scope, withUser }: { rows: readonly CallSummary[]; sc
                     {name}
                   </Link>
                   {app !== null && <span className="muted">{app}</span>}
+                  {call.errorMessage != null && (
+                    <span className="error-message" title={call.errorMessage}>
+                      {call.errorMessage}
+                    </span>
+                  )}
                 </td>
                 <td className="outcome" role="cell">
                   <Badge kind={call.outcome === 'OK' ? 'good' : 'bad'}>{call.outcome}</Badge>

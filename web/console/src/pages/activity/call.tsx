@@ -5,10 +5,12 @@ import { ArrowLeft } from 'lucide-react';
 import type { CallSummary } from '../../api/calls';
 import { api, data } from '../../api/client';
 import { Refused } from '../../api/error';
+import { Code } from '../../ui/code';
 import { Badge, Empty, ErrorBox, Loading } from '../../ui/feedback';
 import { Card, Page } from '../../ui/page';
 import { bytes, duration, fullTime } from '../../ui/time';
 import { StepBar } from './step-bar';
+import { useLastSearch } from './use-filters';
 import { callerWords, doorWords, outcomeWords, splitTool } from './words';
 import './style.css';
 
@@ -20,12 +22,13 @@ export function CallPage() {
     queryFn: ({ signal }) => data(api.GET('/api/calls/{id}', { params: { path: { id }, query: of === undefined ? {} : { of } }, signal })),
     staleTime: Infinity,
   });
+  const last = useLastSearch();
   const missing = call.error instanceof Refused && call.error.status === 404;
   return (
     <Page title={call.data === undefined ? 'Call' : splitTool(call.data.tool).name} lead={call.data && splitTool(call.data.tool).app}>
       <div className="activity-page">
         <p>
-          <Link to="/activity" className="back">
+          <Link to="/activity" search={last} className="back">
             <ArrowLeft size={16} aria-hidden /> All calls
           </Link>
         </p>
@@ -63,6 +66,7 @@ function Details({ call }: { call: CallSummary }) {
           <Badge kind={call.outcome === 'OK' ? 'good' : 'bad'}>{call.outcome}</Badge>
           {outcomeWords(call.outcome)}
         </p>
+        {call.errorMessage != null && <Code label="Error message" value={call.errorMessage} />}
         {call.replayed && <p className="flat muted">The outcome was found under the caller's idempotency key; nothing ran.</p>}
       </Card>
       <Card title="Steps">

@@ -60,12 +60,11 @@ export function FilterBar({ filters, onChange, apps, tools, outcomes }: Props) {
   );
 }
 
-/** Most names to choose from. */
-const MOST = 200;
+/** Most users to choose from; others are typed. */
+const MOST_USERS = 200;
 
 function choices(names: readonly string[], current: string) {
-  const listed = names.slice(0, MOST);
-  const all = current === '' || listed.includes(current) ? listed : [current, ...listed];
+  const all = current === '' || names.includes(current) ? names : [current, ...names];
   return [{ value: '', label: 'Any' }, ...all.map((name) => ({ value: name, label: name }))];
 }
 
@@ -93,7 +92,7 @@ function UserFilter({ value, onChange, nobody }: { value: string; onChange: (use
         autoComplete="off"
       />
       <datalist id={id}>
-        {users.data?.users.slice(0, MOST).map((one) => (
+        {users.data?.users.slice(0, MOST_USERS).map((one) => (
           <option key={one.userId} value={one.userId} />
         ))}
       </datalist>

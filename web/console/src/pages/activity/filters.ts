@@ -20,17 +20,29 @@ export interface Filters {
 
 export const NONE: Filters = { scope: 'mine', hours: '24', app: '', tool: '', outcome: '', user: '' };
 
-/** As they were kept by `whose`; those of somebody else are not taken over. */
-export function keptFilters(text: string | null, whose: string): Filters {
-  try {
-    const read = JSON.parse(text ?? '{}') as Record<string, unknown>;
-    if (read.whose !== whose) return NONE;
-    const said = (name: keyof Filters) => (typeof read[name] === 'string' ? read[name] : NONE[name]);
-    const hours = RANGES.some(({ value }) => value === read.hours) ? said('hours') : NONE.hours;
-    return { scope: read.scope === 'apps' ? 'apps' : 'mine', hours, app: said('app'), tool: said('tool'), outcome: said('outcome'), user: said('user') };
-  } catch {
-    return NONE;
-  }
+/** Their names in the address of the page. */
+export const FILTER_NAMES = ['of', 'hours', 'app', 'tool', 'outcome', 'user'] as const;
+
+type Search = Partial<Record<string, string>>;
+
+/** The filters that an address says. */
+export function filtersFrom(search: Search): Filters {
+  const hours = RANGES.find(({ value }) => value === search.hours)?.value ?? NONE.hours;
+  const { app = '', tool = '', outcome = '', user = '' } = search;
+  return { scope: search.of === 'apps' ? 'apps' : 'mine', hours, app, tool, outcome, user };
+}
+
+/** What an address has to say for these filters. */
+export function searchFrom(filters: Filters): Record<(typeof FILTER_NAMES)[number], string | undefined> {
+  const said = (name: 'app' | 'tool' | 'outcome' | 'user') => (filters[name] === '' ? undefined : filters[name]);
+  return {
+    of: filters.scope === 'apps' ? 'apps' : undefined,
+    hours: filters.hours === NONE.hours ? undefined : filters.hours,
+    app: said('app'),
+    tool: said('tool'),
+    outcome: said('outcome'),
+    user: said('user'),
+  };
 }
 
 /** Without what the role has no field for: nobody could see or take back such a filter. */

@@ -1,10 +1,11 @@
 /** What happens on the server: calls one by one, in numbers, and the upstreams behind it. */
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { api, data } from '../../api/client';
 import { useMe } from '../../api/queries';
 import { Page } from '../../ui/page';
 import { Tabs } from '../../ui/tabs';
+import { useUrlChoice } from '../../ui/url-state';
 import { CallList } from './call-list';
 import { Export } from './export';
 import { FilterBar } from './filter-bar';
@@ -14,12 +15,10 @@ import { useFilters } from './use-filters';
 import { splitTool } from './words';
 import './style.css';
 
-const TAB = 'toolyard.activity.tab';
-
 export function ActivityPage() {
   const me = useMe();
   const [filters, setFilters] = useFilters();
-  const [tab, setTab] = useState(() => sessionStorage.getItem(TAB) ?? 'calls');
+  const [tab, setTab] = useUrlChoice('tab', ['calls', 'plots', 'upstreams']);
   const tabs = [{ id: 'calls', name: 'Calls' }, { id: 'plots', name: 'Plots' }, ...(me.builds ? [{ id: 'upstreams', name: 'Upstreams' }] : [])];
   const current = tabs.some((one) => one.id === tab) ? tab : 'calls';
   const names = useNames(filters.scope);
@@ -30,10 +29,7 @@ export function ActivityPage() {
           label="Activity"
           tabs={tabs}
           current={current}
-          onChange={(next) => {
-            sessionStorage.setItem(TAB, next);
-            setTab(next);
-          }}
+          onChange={(next) => setTab(next as typeof tab)}
         >
           {current !== 'upstreams' && <FilterBar filters={filters} onChange={setFilters} {...names} outcomes={current === 'calls'} />}
           {current === 'calls' && <CallList filters={filters} />}
@@ -48,7 +44,7 @@ export function ActivityPage() {
 function leadFor(me: { operates: boolean; authMode: string }, scope: 'mine' | 'apps'): string {
   const mine = me.operates && me.authMode === 'token' ? 'Every call on this server' : 'Every call made for you';
   const whose = scope === 'apps' ? 'Every call of your apps, whoever made it' : mine;
-  return `${whose}. Arguments and results are not kept.`;
+  return `${whose}. Arguments and results are not kept; error messages are, for a day.`;
 }
 
 /** Apps and tools that were called lately, for the filters. */

@@ -1,12 +1,12 @@
 /** Calls over time, errors, and how long calls take. */
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { getLatency, getUsageOverTime, type Latency, type UsageOverTime } from '../../api/console';
 import { Chart } from '../../ui/chart';
 import { Badge, Empty, ErrorBox, Loading } from '../../ui/feedback';
 import { Select } from '../../ui/form';
 import { Card } from '../../ui/page';
 import { duration } from '../../ui/time';
+import { useUrlChoice } from '../../ui/url-state';
 import { usageQuery, type Filters } from './filters';
 import { bucketLabels, callSeries, errorSeries } from './shape';
 import { outcomeWords, STEPS, STEP_WORDS } from './words';
@@ -14,7 +14,7 @@ import { outcomeWords, STEPS, STEP_WORDS } from './words';
 const REFRESH_MS = 30_000;
 
 export function Plots({ filters }: { filters: Filters }) {
-  const [by, setBy] = useState<'app' | 'tool'>('app');
+  const [by, setBy] = useUrlChoice('by', ['app', 'tool']);
   const key = JSON.stringify({ ...filters, outcome: '' });
   const time = useQuery({
     queryKey: ['activity', 'over-time', key, by],

@@ -7,6 +7,7 @@ import { queryClient } from '../../api/queries';
 import type { components } from '../../api/schema';
 import { Button } from '../../ui/button';
 import { Badge, Empty, ErrorBox, Loading } from '../../ui/feedback';
+import { FIRST, Lazy } from '../../ui/lazy';
 import { Ago } from '../../ui/time';
 import { toastError } from '../../ui/toast';
 
@@ -22,10 +23,11 @@ export const UPSTREAM_STATES: Record<Upstream['status']['state'], { text: string
   disabled: { text: 'disabled', kind: 'plain' },
 };
 
-const REFRESH_MS = 10_000;
+/** Of one upstream, in pixels. */
+const ROW_HEIGHT = 90;
 
 export function UpstreamHealth() {
-  const list = useQuery({ ...upstreamsQuery, refetchInterval: REFRESH_MS });
+  const list = useQuery(upstreamsQuery);
   return (
     <>
       {list.isPending && <Loading what="the upstreams" />}
@@ -38,8 +40,10 @@ export function UpstreamHealth() {
         </Empty>
       )}
       <ul className="plain-list stack" aria-label="Upstreams">
-        {list.data?.upstreams.slice(0, 200).map((one) => (
-          <Health key={one.id} upstream={one} />
+        {list.data?.upstreams.map((one, place) => (
+          <Lazy key={one.id} className="card upstream" name={one.details.name || one.id} height={ROW_HEIGHT} first={place < FIRST}>
+            {() => <Health upstream={one} />}
+          </Lazy>
         ))}
       </ul>
     </>
@@ -51,7 +55,7 @@ function Health({ upstream }: { upstream: Upstream }) {
   const { text, kind } = UPSTREAM_STATES[status.state];
   const refresh = useRefresh(upstream.id);
   return (
-    <li className="card upstream">
+    <>
       <div className="row between">
         <span className="row">
           <h2>{details.name || upstream.id}</h2>
@@ -83,7 +87,7 @@ function Health({ upstream }: { upstream: Upstream }) {
           </ul>
         </details>
       )}
-    </li>
+    </>
   );
 }
 

@@ -14,6 +14,8 @@ export interface AppDraft {
   wakeTimeoutS: string;
   /** Why, by permission; what is not in it is not asked for. */
   permissions: Record<string, string>;
+  /** Whether it asks users for the grant to call the tools of their other apps. */
+  wantsAssistant: boolean;
   /** How much and what for, by part; what is not in it is not needed. */
   hardware: Record<string, { level: 'REQUIRED' | 'OPTIONAL'; description: string }>;
 }
@@ -24,12 +26,13 @@ export const NEW_APP: AppDraft = {
   description: '',
   publicUrl: '',
   iconUrl: '',
-  kind: 'session',
+  kind: 'tools-only',
   appType: 'standard',
   legacy: false,
   callTimeoutS: '',
   wakeTimeoutS: '',
   permissions: {},
+  wantsAssistant: false,
   hardware: {},
 };
 
@@ -50,6 +53,7 @@ export function draftOf(app: App): AppDraft {
     callTimeoutS: seconds(app.callTimeoutMs),
     wakeTimeoutS: seconds(app.wakeTimeoutMs),
     permissions: Object.fromEntries(app.permissions.map(({ type, description }) => [type, description ?? ''])),
+    wantsAssistant: app.wants?.includes('assistant') === true,
     hardware: Object.fromEntries(app.hardwareRequirements.map(({ type, level, description }) => [type, { level, description: description ?? '' }])),
   };
 }
@@ -68,6 +72,7 @@ export function detailsOf(draft: AppDraft) {
     callTimeoutMs: millis(draft.callTimeoutS),
     wakeTimeoutMs: millis(draft.wakeTimeoutS),
     permissions: Object.entries(draft.permissions).map(([type, why]) => ({ type: type as App['permissions'][number]['type'], ...described(why) })),
+    wants: draft.wantsAssistant ? (['assistant'] as const).slice() : [],
     hardwareRequirements: Object.entries(draft.hardware).map(([type, { level, description }]) => ({ type, level, ...described(description) })),
   };
 }

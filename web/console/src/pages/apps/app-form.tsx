@@ -47,8 +47,8 @@ export function AppForm({ draft, onChange, isNew, wrong }: Props) {
             value={draft.kind}
             onChange={(kind) => set('kind')(kind as AppDraft['kind'])}
             options={[
-              { value: 'session', label: 'Session app' },
               { value: 'tools-only', label: 'Tools only' },
+              { value: 'session', label: 'Session app' },
             ]}
           />
         </Field>
@@ -64,6 +64,7 @@ export function AppForm({ draft, onChange, isNew, wrong }: Props) {
         </Field>
       </div>
       <Permissions chosen={draft.permissions} onChange={set('permissions')} />
+      <Check label="Asks users to let it call the tools of their other apps, as an assistant does" checked={draft.wantsAssistant} onChange={set('wantsAssistant')} />
       <Hardware chosen={draft.hardware} onChange={set('hardware')} />
       <Fold title="More">
         <div className="grid-2">

@@ -7,25 +7,29 @@ import { useMe } from '../../api/queries';
 import { AppIcon } from '../../ui/app-icon';
 import { Button } from '../../ui/button';
 import { Badge, Empty, ErrorBox, Loading } from '../../ui/feedback';
-import { useMore } from '../../ui/more';
+import { FIRST, Lazy } from '../../ui/lazy';
 import { Page } from '../../ui/page';
-import { matches, Search } from '../../ui/search';
+import { matches } from '../../ui/matches';
+import { Search } from '../../ui/search';
 import { Ago } from '../../ui/time';
+import { useUrlText } from '../../ui/url-state';
 import { counted } from '../../ui/words';
 import { appsQuery, type App, type AppCreated } from './api';
 import { CreateApp } from './create';
 import { SecretsDialog } from './secrets';
 import './style.css';
 
+/** Of one app, in pixels. */
+const ROW_HEIGHT = 120;
+
 export function AppsPage() {
   const me = useMe();
   const apps = useQuery(appsQuery);
   const navigate = useNavigate();
-  const [search, setSearch] = useState('');
+  const [search, setSearch] = useUrlText('q');
   const [creating, setCreating] = useState(false);
   const [created, setCreated] = useState<AppCreated>();
   const found = (apps.data?.apps ?? []).filter((app) => matches(search, app.name, app.packageName, app.description, app.owner));
-  const { shown, more } = useMore(found, 60);
   return (
     <div className="apps-pages">
       <Page
@@ -44,18 +48,19 @@ export function AppsPage() {
             <p>An app brings tools that assistants can call. Register one to begin.</p>
           </Empty>
         )}
-        {(apps.data?.apps.length ?? 0) > 5 && (
+        {((apps.data?.apps.length ?? 0) > 5 || search !== '') && (
           <div className="row above-list">
             <Search label="Search apps" value={search} onChange={setSearch} />
           </div>
         )}
         {apps.data !== undefined && apps.data.apps.length > 0 && found.length === 0 && <p className="muted">No app has these words.</p>}
         <ul className="plain-list app-list">
-          {shown.map((app) => (
-            <AppRow key={app.packageName} app={app} showOwner={me.operates} />
+          {found.map((app, place) => (
+            <Lazy key={app.packageName} className="card app-row" name={app.name || app.packageName} height={ROW_HEIGHT} first={place < FIRST}>
+              {() => <AppRow app={app} showOwner={me.operates} />}
+            </Lazy>
           ))}
         </ul>
-        {more}
         {creating && (
           <CreateApp
             onClose={() => setCreating(false)}
@@ -81,7 +86,7 @@ export function AppsPage() {
 
 function AppRow({ app, showOwner }: { app: App; showOwner: boolean }) {
   return (
-    <li className="card app-row">
+    <>
       <AppIcon name={app.name || app.packageName} packageName={app.packageName} icon={app.iconUrl} />
       <div className="grow">
         <h2>
@@ -103,6 +108,6 @@ function AppRow({ app, showOwner }: { app: App; showOwner: boolean }) {
           </span>
         </p>
       </div>
-    </li>
+    </>
   );
 }

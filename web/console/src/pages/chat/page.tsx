@@ -52,7 +52,7 @@ export function ChatPage() {
     await navigate({ to: '/chat', search: {}, replace: true });
   }
   return (
-    <div className="chat">
+    <div className="chat-page">
       <aside className="chat-side">
         <ConversationList conversations={conversations} current={id} />
       </aside>

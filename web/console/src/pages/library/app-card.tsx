@@ -1,13 +1,13 @@
 import { useMutation } from '@tanstack/react-query';
-import { Check, Download, Trash2 } from 'lucide-react';
+import { Check, Download, ShieldCheck, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { api, data } from '../../api/client';
 import type { LibraryApp } from '../../api/console';
 import { queryClient } from '../../api/queries';
 import { AppIcon } from '../../ui/app-icon';
 import { Button } from '../../ui/button';
-import { Confirm } from '../../ui/dialog';
-import { Badge } from '../../ui/feedback';
+import { Confirm, Dialog } from '../../ui/dialog';
+import { Badge, Notice } from '../../ui/feedback';
 import { toast, toastError } from '../../ui/toast';
 import { counted, HARDWARE, PERMISSIONS } from '../../ui/words';
 import { fitWords } from './fit';
@@ -56,6 +56,11 @@ function Asks({ app }: { app: LibraryApp }) {
           ))}
         </ul>
       )}
+      {app.wants.includes('assistant') && (
+        <p>
+          <strong>Asks for a grant</strong>: call the tools of your other apps {app.assistant && <Badge kind="good">allowed</Badge>}
+        </p>
+      )}
       {app.hardwareRequirements.length > 0 && (
         <p className="muted">
           Uses: {app.hardwareRequirements.map(({ type, level }) => `${HARDWARE[type]?.name ?? type}${level === 'REQUIRED' ? '' : ' (if there)'}`).join(', ')}
@@ -88,30 +93,47 @@ function Tools({ app }: { app: LibraryApp }) {
 }
 
 function Actions({ app }: { app: LibraryApp }) {
-  const [asked, setAsked] = useState(false);
+  const [asked, setAsked] = useState<'install' | 'allow' | 'remove'>();
   const path = { params: { path: { package: app.packageName } } };
+  const wantsGrant = app.wants.includes('assistant');
   const install = useMutation({
-    mutationFn: () => data(api.PUT('/api/installs/{package}', path)),
-    onSuccess: async () => {
-      await changed();
-      toast(`${app.name} is installed.`);
+    mutationFn: async (grant: boolean) => {
+      if (!app.installed) await data(api.PUT('/api/installs/{package}', path));
+      if (grant) await data(api.PUT('/api/installs/{package}/assistant', path));
     },
+    onSuccess: (_, grant) => toast(`${app.name} is installed${grant ? ' and may call the tools of your other apps' : ''}.`),
     onError: toastError,
+    onSettled: async () => {
+      setAsked(undefined);
+      await changed();
+    },
   });
   const remove = useMutation({
     mutationFn: () => data(api.DELETE('/api/installs/{package}', path)),
     onSuccess: async () => {
-      setAsked(false);
+      setAsked(undefined);
       await changed();
       toast(`${app.name} is removed.`);
     },
     onError: toastError,
   });
+  const consent = (asked === 'install' || asked === 'allow') && (
+    <Consent app={app} busy={install.isPending} onInstall={(grant) => install.mutate(grant)} onClose={() => setAsked(undefined)} />
+  );
   if (!app.installed) {
     return (
-      <Button kind="primary" icon={<Download size={16} aria-hidden />} disabled={install.isPending} aria-label={`Install ${app.name}`} onClick={() => install.mutate()}>
-        Install
-      </Button>
+      <>
+        <Button
+          kind="primary"
+          icon={<Download size={16} aria-hidden />}
+          disabled={install.isPending}
+          aria-label={`Install ${app.name}`}
+          onClick={() => (wantsGrant ? setAsked('install') : install.mutate(false))}
+        >
+          Install
+        </Button>
+        {consent}
+      </>
     );
   }
   return (
@@ -119,14 +141,46 @@ function Actions({ app }: { app: LibraryApp }) {
       <Badge kind="good">
         <Check size={14} aria-hidden /> Installed
       </Badge>
-      <Button icon={<Trash2 size={16} aria-hidden />} aria-label={`Remove ${app.name}`} onClick={() => setAsked(true)}>
+      {wantsGrant && !app.assistant && (
+        <Button icon={<ShieldCheck size={16} aria-hidden />} aria-label={`Allow ${app.name} what it asks for`} onClick={() => setAsked('allow')}>
+          Allow
+        </Button>
+      )}
+      <Button icon={<Trash2 size={16} aria-hidden />} aria-label={`Remove ${app.name}`} onClick={() => setAsked('remove')}>
         Remove
       </Button>
-      {asked && (
-        <Confirm title={`Remove ${app.name}?`} action="Remove" danger busy={remove.isPending} onConfirm={() => remove.mutate()} onClose={() => setAsked(false)}>
+      {consent}
+      {asked === 'remove' && (
+        <Confirm title={`Remove ${app.name}?`} action="Remove" danger busy={remove.isPending} onConfirm={() => remove.mutate()} onClose={() => setAsked(undefined)}>
           <p>Its tools are gone for you at once. What this server keeps for you and the app, such as its settings, is deleted. You can install it again, and it begins anew.</p>
         </Confirm>
       )}
     </>
+  );
+}
+
+/** Asks before an app gets the grant that it wants. Nothing is given without a yes to exactly that. */
+function Consent({ app, busy, onInstall, onClose }: { app: LibraryApp; busy: boolean; onInstall: (grant: boolean) => void; onClose: () => void }) {
+  return (
+    <Dialog title={app.installed ? `Allow ${app.name} more?` : `Install ${app.name}?`} onClose={onClose}>
+      <p>{app.name} asks for this grant:</p>
+      <Notice kind="warn">
+        <p>
+          <strong>Call the tools of your other apps.</strong> It can do for you everything that your tools can do, as an assistant does. Allow it only if you trust it with that.
+        </p>
+      </Notice>
+      <p className="muted">{app.installed ? '' : 'Without it the app is installed and can use its own tools only. '}You can change this at any time under Settings, Apps and grants.</p>
+      <div className="dialog-actions">
+        <Button onClick={onClose}>Cancel</Button>
+        {!app.installed && (
+          <Button disabled={busy} onClick={() => onInstall(false)}>
+            Install without it
+          </Button>
+        )}
+        <Button kind="primary" disabled={busy} onClick={() => onInstall(true)}>
+          {app.installed ? 'Allow' : 'Allow and install'}
+        </Button>
+      </div>
+    </Dialog>
   );
 }

@@ -1,24 +1,27 @@
 /** Apps that the user can install: what they do, what they ask for, whether they fit the user's glasses. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
-import { useDebounced } from '../../ui/debounced';
+import { SEARCH_MS, useDebounced } from '../../ui/debounced';
 import { Empty, ErrorBox, Loading } from '../../ui/feedback';
 import { MoreFromServer } from '../../ui/more';
 import { Page } from '../../ui/page';
+import { matches } from '../../ui/matches';
 import { Search } from '../../ui/search';
+import { useUrlText } from '../../ui/url-state';
 import { AppCard } from './app-card';
 import { libraryQuery, sessionQuery } from './queries';
 import './style.css';
 
 export function LibraryPage() {
-  const [search, setSearch] = useState('');
-  const asked = useDebounced(search.trim(), 300);
+  const [search, setSearch] = useUrlText('q');
+  const asked = useDebounced(search.trim(), SEARCH_MS);
   const library = useInfiniteQuery({ ...libraryQuery(asked), placeholderData: (before) => before });
   const session = useQuery(sessionQuery);
   const model = session.data?.capabilities?.modelName;
-  const apps = library.data?.pages.flatMap((page) => page.apps) ?? [];
-  const isEmpty = library.data !== undefined && apps.length === 0;
+  const listed = library.data?.pages.flatMap((page) => page.apps) ?? [];
+  // Until the server has answered, those of the last answer that fit.
+  const apps = library.isPlaceholderData || asked !== search.trim() ? listed.filter((app) => matches(search, app.name, app.packageName, app.description)) : listed;
+  const isEmpty = library.data !== undefined && !library.isPlaceholderData && asked === search.trim() && apps.length === 0;
   return (
     <div className="library">
       <Page title="Library" lead="Apps that you can use. What you install brings its tools to your assistants, your chat and your glasses.">

@@ -3,12 +3,12 @@ import { api, data } from '../../api/client';
 import { getLibrary } from '../../api/console';
 import { Refused } from '../../api/error';
 
-const PAGE = 24;
+const PAGE = 50;
 
 export const libraryQuery = (q: string) =>
   infiniteQueryOptions({
     queryKey: ['library', q],
-    queryFn: ({ pageParam }) => getLibrary({ limit: PAGE, ...(q !== '' && { q }), ...(pageParam !== '' && { after: pageParam }) }),
+    queryFn: ({ pageParam, signal }) => getLibrary({ limit: PAGE, ...(q !== '' && { q }), ...(pageParam !== '' && { after: pageParam }) }, signal),
     initialPageParam: '',
     getNextPageParam: (last) => last.next ?? undefined,
   });

@@ -1,26 +1,28 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { useDeferredValue, useState } from 'react';
 import { useInstalled } from '../../plugins/store';
 import { readPermissions } from '../../plugins/trust/permissions';
 import type { Json } from '../../plugins/trust/strict';
 import { Avatar } from '../../ui/avatar';
 import { Button } from '../../ui/button';
+import { SEARCH_MS, useDebounced } from '../../ui/debounced';
 import { Badge, Empty, ErrorBox, Loading } from '../../ui/feedback';
 import { Field, Input } from '../../ui/form';
 import { MoreFromServer } from '../../ui/more';
 import { toastError } from '../../ui/toast';
+import { useUrlText } from '../../ui/url-state';
 import { PermissionList } from './permission-list';
 import { getCatalogue, getCatalogued } from './server-api';
 import { TrustBadge } from './trust-badge';
 
 /** What the server has to offer. The badge is the server's word; the browser looks for itself before it installs. */
 export function Catalogue({ onReview }: { onReview: (text: string) => void }) {
-  const [q, setQ] = useState('');
-  const asked = useDeferredValue(q.trim());
+  const [q, setQ] = useUrlText('q');
+  const asked = useDebounced(q.trim(), SEARCH_MS);
   const installed = useInstalled();
   const pages = useInfiniteQuery({
     queryKey: ['plugin-catalogue', asked],
-    queryFn: ({ pageParam }) => getCatalogue(asked, pageParam),
+    queryFn: ({ pageParam, signal }) => getCatalogue(asked, pageParam, signal),
+    placeholderData: (before) => before,
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.next ?? undefined,
   });

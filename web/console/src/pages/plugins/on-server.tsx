@@ -9,6 +9,7 @@ import { Confirm } from '../../ui/dialog';
 import { Badge, Empty, ErrorBox, Loading, Notice } from '../../ui/feedback';
 import { Switch } from '../../ui/form';
 import { toast, toastError } from '../../ui/toast';
+import { useFlip } from '../../ui/use-flip';
 import { PermissionList } from './permission-list';
 import { getServerPlugins, removeServerPlugin, SERVER_PLUGINS, switchServerPlugin } from './server-api';
 import { TrustBadge } from './trust-badge';
@@ -42,7 +43,7 @@ function ServerCard({ plugin }: { plugin: ServerPlugin }) {
   const client = useQueryClient();
   const [leaving, setLeaving] = useState(false);
   const again = () => client.invalidateQueries({ queryKey: SERVER_PLUGINS });
-  const flip = useMutation({ mutationFn: (on: boolean) => switchServerPlugin(plugin.id, on), onSettled: again, onError: toastError });
+  const { on, flip } = useFlip({ id: plugin.id, on: plugin.enabled, send: (next) => switchServerPlugin(plugin.id, next), onDone: again });
   const remove = useMutation({
     mutationFn: () => removeServerPlugin(plugin.id),
     onError: toastError,
@@ -61,7 +62,7 @@ function ServerCard({ plugin }: { plugin: ServerPlugin }) {
             <code>{plugin.id}</code>
           </p>
         </div>
-        <Switch label={`${plugin.name} is on`} on={plugin.enabled} disabled={flip.isPending} onChange={(on) => flip.mutate(on)} />
+        <Switch label={plugin.name} on={on} onChange={flip} />
       </div>
       {plugin.description !== '' && <p className="plugin-about">{plugin.description.slice(0, 300)}</p>}
       {plugin.enabled && !plugin.runs && <Notice kind="bad">It does not run: {plugin.hidden ?? plugin.reason}.</Notice>}

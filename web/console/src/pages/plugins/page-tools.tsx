@@ -14,7 +14,7 @@ export function PageTools() {
               <strong>{name}</strong>
               <p className="muted">{about}</p>
             </div>
-            <Switch label={`${name} is on`} on={!off.has(id)} onChange={(on) => setPageTool(id, on)} />
+            <Switch label={name} on={!off.has(id)} onChange={(on) => setPageTool(id, on)} />
           </li>
         ))}
       </ul>

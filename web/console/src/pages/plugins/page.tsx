@@ -5,6 +5,7 @@ import { useMe } from '../../api/queries';
 import { Button } from '../../ui/button';
 import { Page } from '../../ui/page';
 import { Tabs } from '../../ui/tabs';
+import { useUrlChoice } from '../../ui/url-state';
 import { AddDialog } from './add-dialog';
 import { Catalogue } from './catalogue';
 import { InBrowser } from './in-browser';
@@ -12,12 +13,15 @@ import { OnServer } from './on-server';
 import { ReviewDialog, type Target } from './review-dialog';
 import './style.css';
 
+type Tab = 'browser' | 'catalogue' | 'server';
+
 export function PluginsPage() {
   const me = useMe();
-  const [tab, setTab] = useState('browser');
+  const [tab, setTab] = useUrlChoice('tab', ['browser', 'catalogue', 'server']);
   const [adding, setAdding] = useState(false);
   const [text, setText] = useState<string | null>(null);
-  const target: Target = tab === 'server' ? 'server' : 'browser';
+  const shown: Tab = tab === 'server' && !me.plugins.enabled ? 'browser' : tab;
+  const target: Target = shown === 'server' ? 'server' : 'browser';
   const tabs = [
     { id: 'browser', name: 'In this browser' },
     { id: 'catalogue', name: 'Catalogue' },
@@ -29,22 +33,24 @@ export function PluginsPage() {
     </Button>
   );
   return (
-    <Page title="Plugins" lead="Small programs that bring tools to your chats. They run in a sandbox, with no more than you allow." actions={add}>
-      <Tabs label="Where plugins are" tabs={tabs} current={tab} onChange={setTab}>
-        {tab === 'browser' && <InBrowser onReview={setText} onAdd={() => setAdding(true)} />}
-        {tab === 'catalogue' && <Catalogue onReview={setText} />}
-        {tab === 'server' && <OnServer />}
-      </Tabs>
-      {adding && (
-        <AddDialog
-          onClose={() => setAdding(false)}
-          onText={(given) => {
-            setAdding(false);
-            setText(given);
-          }}
-        />
-      )}
-      {text !== null && <ReviewDialog key={text} text={text} first={target} onClose={() => setText(null)} onInstalled={setTab} />}
-    </Page>
+    <div className="plugins-page">
+      <Page title="Plugins" lead="Small programs that bring tools to your chats. They run in a sandbox, with no more than you allow." actions={add}>
+        <Tabs label="Where plugins are" tabs={tabs} current={shown} onChange={(next) => setTab(next as Tab)}>
+          {shown === 'browser' && <InBrowser onReview={setText} onAdd={() => setAdding(true)} />}
+          {shown === 'catalogue' && <Catalogue onReview={setText} />}
+          {shown === 'server' && <OnServer />}
+        </Tabs>
+        {adding && (
+          <AddDialog
+            onClose={() => setAdding(false)}
+            onText={(given) => {
+              setAdding(false);
+              setText(given);
+            }}
+          />
+        )}
+        {text !== null && <ReviewDialog key={text} text={text} first={target} onClose={() => setText(null)} onInstalled={setTab} />}
+      </Page>
+    </div>
   );
 }

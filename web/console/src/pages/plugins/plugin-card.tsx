@@ -38,7 +38,7 @@ export function PluginCard({ judged: { plugin, manifest, verdict, permissions, w
             <code>{plugin.id}</code>
           </p>
         </div>
-        <Switch label={`${name} is on`} on={plugin.enabled && allowed} disabled={!allowed} onChange={(on) => change(() => setEnabled(plugin.id, on))} />
+        <Switch label={name} on={plugin.enabled && allowed} disabled={!allowed} onChange={(on) => change(() => setEnabled(plugin.id, on))} />
       </div>
       {manifest !== null && manifest.description !== '' && <p className="plugin-about">{manifest.description.slice(0, 300)}</p>}
       {!allowed && <Notice kind="bad">It does not run: {why}.</Notice>}

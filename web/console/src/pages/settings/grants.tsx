@@ -1,25 +1,34 @@
 /** What each installed app may do for the user, and its own settings. */
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { api, data } from '../../api/client';
-import { getLibrary } from '../../api/console';
+import { api } from '../../api/client';
 import { queryClient } from '../../api/queries';
 import { AppIcon } from '../../ui/app-icon';
 import { Button } from '../../ui/button';
 import { Empty, ErrorBox, Loading } from '../../ui/feedback';
 import { Switch } from '../../ui/form';
-import { toast, toastError } from '../../ui/toast';
+import { FIRST, Lazy } from '../../ui/lazy';
+import { hasWords, wordsIn } from '../../ui/matches';
+import { Search } from '../../ui/search';
+import { toast } from '../../ui/toast';
+import { useUrlText } from '../../ui/url-state';
+import { useFlip } from '../../ui/use-flip';
+import { counted } from '../../ui/words';
+import { installsQuery } from '../tools/queries';
 import { AppSettings } from './app-settings';
 
-const MOST = 200;
+/** Of one app, in pixels. */
+const ROW_HEIGHT = 84;
+/** With so many apps or more, there is a search. */
+const SEARCH_FROM = 6;
 
 export function Grants() {
-  const installs = useQuery({ queryKey: ['installs'], queryFn: () => data(api.GET('/api/installs')) });
-  // Only for names and pictures; without them the packages are shown.
-  const library = useQuery({ queryKey: ['settings', 'names'], queryFn: () => getLibrary({ limit: 100 }) });
-  const known = new Map(library.data?.apps.map((app) => [app.packageName, app]));
-  const list = installs.data?.installs.slice(0, MOST) ?? [];
+  const installs = useQuery(installsQuery);
+  const [search, setSearch] = useUrlText('q');
+  const all = installs.data?.installs ?? [];
+  const words = wordsIn(search);
+  const found = all.filter(({ name, packageName }) => hasWords(words, `${name}\n${packageName}`.toLowerCase()));
   return (
     <>
       <p className="muted">
@@ -27,16 +36,27 @@ export function Grants() {
       </p>
       {installs.isPending && <Loading what="your apps" />}
       {installs.error && <ErrorBox error={installs.error} onRetry={() => void installs.refetch()} />}
-      {installs.data && list.length === 0 && (
+      {installs.data && all.length === 0 && (
         <Empty title="No apps">
           <p>
             Install one in the <Link to="/library">Library</Link>.
           </p>
         </Empty>
       )}
+      {(all.length >= SEARCH_FROM || search !== '') && (
+        <div className="row tab-head">
+          <Search label="Search your apps" value={search} onChange={setSearch} />
+          <p className="muted flat" role="status">
+            {found.length === all.length ? counted(all.length, 'app') : `${found.length} of ${counted(all.length, 'app')}`}
+          </p>
+        </div>
+      )}
+      {all.length > 0 && found.length === 0 && <Empty title="Nothing found" />}
       <ul className="plain-list" aria-label="Your apps">
-        {list.map((install) => (
-          <Grant key={install.packageName} app={install.packageName} name={known.get(install.packageName)?.name || install.packageName} icon={known.get(install.packageName)?.iconUrl} granted={install.assistant} />
+        {found.map(({ packageName, name, iconUrl, assistant }, place) => (
+          <Lazy key={packageName} className="card" name={name} height={ROW_HEIGHT} first={place < FIRST}>
+            {() => <Grant app={packageName} name={name} icon={iconUrl} granted={assistant} />}
+          </Lazy>
         ))}
       </ul>
     </>
@@ -45,27 +65,21 @@ export function Grants() {
 
 function Grant({ app, name, icon, granted }: { app: string; name: string; icon: string | null | undefined; granted: boolean }) {
   const [open, setOpen] = useState(false);
-  // Shown at once, until the server has said so.
-  const [wanted, setWanted] = useState<boolean>();
-  const change = useMutation({
-    mutationFn: (on: boolean) => {
+  const { on, flip } = useFlip({
+    id: `grant ${app}`,
+    on: granted,
+    send: (next) => {
       const params = { params: { path: { package: app } } };
-      return on ? api.PUT('/api/installs/{package}/assistant', params) : api.DELETE('/api/installs/{package}/assistant', params);
+      return next ? api.PUT('/api/installs/{package}/assistant', params) : api.DELETE('/api/installs/{package}/assistant', params);
     },
-    onSuccess: (_, on) => toast(on ? `${name} may now call the tools of your other apps.` : `${name} may only use its own tools now.`),
-    onError: toastError,
-    onSettled: async () => {
+    onDone: async (next) => {
       await queryClient.invalidateQueries({ queryKey: ['installs'] });
-      setWanted(undefined);
+      toast(next ? `${name} may now call the tools of your other apps.` : `${name} may only use its own tools now.`);
     },
   });
-  const flip = (on: boolean) => {
-    setWanted(on);
-    change.mutate(on);
-  };
   const hasSettings = !app.startsWith('mcp.');
   return (
-    <li className="card">
+    <>
       <div className="row">
         <AppIcon name={name} packageName={app} icon={icon} />
         <div className="grow">
@@ -73,7 +87,7 @@ function Grant({ app, name, icon, granted }: { app: string; name: string; icon: 
           <code>{app}</code>
         </div>
         <div className="row">
-          <Switch label="May call tools of other apps" shown on={wanted ?? granted} disabled={wanted !== undefined} onChange={flip} />
+          <Switch label="May call tools of other apps" of={name} shown on={on} onChange={flip} />
           {hasSettings && (
             <Button small aria-expanded={open} onClick={() => setOpen(!open)} aria-label={`Settings of ${name}`}>
               Settings
@@ -82,6 +96,6 @@ function Grant({ app, name, icon, granted }: { app: string; name: string; icon: 
         </div>
       </div>
       {open && <AppSettings app={app} name={name} />}
-    </li>
+    </>
   );
 }

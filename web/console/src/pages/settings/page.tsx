@@ -30,7 +30,7 @@ export function SettingsPage() {
   return (
     <Page title="Settings">
       <div className="settings-page">
-        <Tabs label="Settings" tabs={tabs} current={current.id} onChange={(next) => void navigate({ search: { tab: next }, replace: true })}>
+        <Tabs label="Settings" tabs={tabs} current={current.id} onChange={(next) => void navigate({ search: { tab: next } })}>
           <Part />
         </Tabs>
       </div>

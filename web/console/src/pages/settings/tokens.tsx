@@ -11,6 +11,7 @@ import { Check } from '../../ui/form';
 import { MoreFromServer } from '../../ui/more';
 import { Ago } from '../../ui/time';
 import { toast, toastError } from '../../ui/toast';
+import { useUrlParams } from '../../ui/url-state';
 import { NewToken } from './new-token';
 import { stateOf } from './token-state';
 
@@ -25,7 +26,8 @@ export function Tokens() {
     getNextPageParam: (last) => last.next ?? undefined,
   });
   const [making, setMaking] = useState(false);
-  const [ended, setEnded] = useState(false);
+  const [params, change] = useUrlParams();
+  const ended = params.ended === 'yes';
   const all = list.data?.pages.flatMap((page) => page.tokens) ?? [];
   const shown = all.filter((token) => ended || stateOf(token, Date.now()) === 'good');
   return (
@@ -40,7 +42,7 @@ export function Tokens() {
       </div>
       {list.isPending && <Loading what="the tokens" />}
       {list.error && <ErrorBox error={list.error} onRetry={() => void list.refetch()} />}
-      {all.length > 0 && <Check label="Show ended and revoked ones too" checked={ended} onChange={setEnded} />}
+      {all.length > 0 && <Check label="Show ended and revoked ones too" checked={ended} onChange={(on) => change({ ended: on ? 'yes' : undefined })} />}
       {shown.length === 0 && list.hasNextPage && <p className="muted">The newest {all.length} tokens have ended or are revoked.</p>}
       {list.data && shown.length === 0 && !list.hasNextPage && (
         <Empty title="No tokens">

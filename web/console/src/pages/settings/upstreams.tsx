@@ -8,17 +8,19 @@ import { Button } from '../../ui/button';
 import { Code } from '../../ui/code';
 import { Confirm, Dialog } from '../../ui/dialog';
 import { Badge, Empty, ErrorBox, Loading } from '../../ui/feedback';
+import { FIRST, Lazy } from '../../ui/lazy';
 import { toast, toastError } from '../../ui/toast';
 import { UPSTREAM_STATES, upstreamsQuery, useRefresh, type Upstream } from '../activity/upstreams';
 import { UpstreamForm } from './upstream-form';
 import type { Details } from './upstream-draft';
 
-const MOST = 200;
+/** Of one upstream, in pixels. */
+const ROW_HEIGHT = 110;
 
 export function Upstreams() {
   const list = useQuery(upstreamsQuery);
   const [adding, setAdding] = useState(false);
-  const all = list.data?.upstreams.slice(0, MOST) ?? [];
+  const all = list.data?.upstreams ?? [];
   return (
     <>
       <div className="row between tab-head">
@@ -35,8 +37,10 @@ export function Upstreams() {
         </Empty>
       )}
       <ul className="plain-list" aria-label="Upstreams">
-        {all.map((one) => (
-          <UpstreamCard key={one.id} upstream={one} />
+        {all.map((one, place) => (
+          <Lazy key={one.id} className="card" name={one.details.name || one.id} height={ROW_HEIGHT} first={place < FIRST}>
+            {() => <UpstreamCard upstream={one} />}
+          </Lazy>
         ))}
       </ul>
       {adding && <UpstreamForm onClose={() => setAdding(false)} />}
@@ -59,7 +63,7 @@ function UpstreamCard({ upstream }: { upstream: Upstream }) {
   });
   const { text, kind } = UPSTREAM_STATES[status.state];
   return (
-    <li className="card">
+    <>
       <div className="row between">
         <div className="grow">
           <h2>{details.name || id}</h2>
@@ -99,7 +103,7 @@ function UpstreamCard({ upstream }: { upstream: Upstream }) {
           <p>Its tools go for everybody, with all installs, sealed values and authorizations of it.</p>
         </Confirm>
       )}
-    </li>
+    </>
   );
 }
 

@@ -1,62 +1,63 @@
-import { useMutation } from '@tanstack/react-query';
-import { useId, useState } from 'react';
+import { useState } from 'react';
 import { queryClient } from '../../api/queries';
 import { AppIcon } from '../../ui/app-icon';
 import { Badge } from '../../ui/feedback';
 import { Switch } from '../../ui/form';
-import { useMore } from '../../ui/more';
-import { toast, toastError } from '../../ui/toast';
+import { FIRST, Lazy } from '../../ui/lazy';
+import { toast } from '../../ui/toast';
+import { useFlip } from '../../ui/use-flip';
 import { switchTool } from './queries';
 import { effects, parametersOf, type Tool } from './tool';
 import type { ToolGroup } from './use-tools';
 
+/** Heights until they are drawn, in pixels. */
+export const ROW_HEIGHT = 46;
+export const GROUP_HEAD = 76;
+
 interface Props {
   group: ToolGroup;
-  added: readonly string[];
-  changed: readonly string[];
+  /** What is new or changed, by name. */
+  marks: ReadonlyMap<string, string>;
+  onSwitch: (name: string) => void;
 }
 
-export function Group({ group, added, changed }: Props) {
-  const id = useId();
-  const { shown, more } = useMore(group.tools, 40);
+export function Group({ group, marks, onSwitch }: Props) {
   return (
-    <section className="card tools-group" aria-labelledby={id}>
+    <>
       <div className="tools-group-head">
         <AppIcon name={group.name} packageName={group.package} icon={group.icon} small />
-        <h2 id={id}>{group.name}</h2>
+        <h2>{group.name}</h2>
         {group.name !== group.package && <code>{group.package}</code>}
       </div>
       <ul className="plain-list">
-        {shown.map((tool) => (
-          <ToolRow key={tool.name} tool={tool} mark={added.includes(tool.name) ? 'New' : changed.includes(tool.name) ? 'Changed' : undefined} />
+        {group.tools.map((tool, place) => (
+          <Lazy key={tool.name} className="tool-item" name={tool.title} height={ROW_HEIGHT} first={place < FIRST}>
+            {() => <ToolRow tool={tool} mark={marks.get(tool.name)} onSwitch={onSwitch} />}
+          </Lazy>
         ))}
       </ul>
-      {more}
-    </section>
+    </>
   );
 }
 
-function ToolRow({ tool, mark }: { tool: Tool; mark: string | undefined }) {
-  // Shown at once, until the server has said so.
-  const [wanted, setWanted] = useState<boolean>();
-  const flip = useMutation({
-    mutationFn: (on: boolean) => switchTool(tool.name, on),
-    onSuccess: async (_, on) => {
+function ToolRow({ tool, mark, onSwitch }: { tool: Tool; mark: string | undefined; onSwitch: (name: string) => void }) {
+  const { on: isOn, flip } = useFlip({
+    id: tool.name,
+    on: !tool.isOff,
+    send: (on) => switchTool(tool.name, on),
+    onDone: async (on) => {
       await queryClient.invalidateQueries({ queryKey: ['tools'] });
       toast(`${tool.title} is ${on ? 'on' : 'off'}.`);
     },
-    onError: toastError,
-    onSettled: () => setWanted(undefined),
   });
-  const isOn = wanted ?? !tool.isOff;
-  const change = (on: boolean) => {
-    setWanted(on);
-    flip.mutate(on);
-  };
   const [isOpen, setOpen] = useState(false);
   const isHidden = tool.hidden !== undefined && !tool.isOff;
+  const change = (on: boolean) => {
+    onSwitch(tool.name);
+    flip(on);
+  };
   return (
-    <li className={isHidden || !isOn ? 'tool-row dim' : 'tool-row'}>
+    <div className={isHidden || !isOn ? 'tool-row dim' : 'tool-row'}>
       <div className="grow">
         <details onToggle={(event) => setOpen(event.currentTarget.open)}>
           <summary>
@@ -68,8 +69,8 @@ function ToolRow({ tool, mark }: { tool: Tool; mark: string | undefined }) {
           {isOpen && <ToolDetails tool={tool} />}
         </details>
       </div>
-      <Switch label={`${tool.title} on`} on={isOn} disabled={wanted !== undefined} onChange={change} />
-    </li>
+      <Switch label={tool.title} on={isOn} onChange={change} />
+    </div>
   );
 }
 

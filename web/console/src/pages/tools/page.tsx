@@ -1,16 +1,19 @@
 /** Every tool that the user has, by app: on or off, hidden and why, and what changed since they last looked. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import { useCallback, useMemo, useState } from 'react';
 import { Refused } from '../../api/error';
 import { useMe } from '../../api/queries';
 import { Empty, ErrorBox, Loading } from '../../ui/feedback';
 import { Select } from '../../ui/form';
+import { Lazy } from '../../ui/lazy';
 import { Page } from '../../ui/page';
-import { matches, Search } from '../../ui/search';
+import { hasWords, wordsIn } from '../../ui/matches';
+import { Search } from '../../ui/search';
+import { useUrlChoice, useUrlText } from '../../ui/url-state';
 import { counted } from '../../ui/words';
-import { Group } from './group';
-import { appsOfUserQuery, offQuery, toolsQuery } from './queries';
+import { Group, GROUP_HEAD, ROW_HEIGHT } from './group';
+import { installsQuery, offQuery, toolsQuery } from './queries';
 import { SinceLastSeen, useSeen } from './since';
 import type { Tool } from './tool';
 import { useTools } from './use-tools';
@@ -22,6 +25,8 @@ const SHOW = [
   { value: 'off', label: 'Off or hidden' },
   { value: 'changed', label: 'New or changed' },
 ] as const;
+
+const NONE: ReadonlySet<string> = new Set();
 
 export function ToolsPage() {
   return (
@@ -38,14 +43,20 @@ function Tools() {
   const user = me.userId ?? me.name;
   const listed = useQuery(toolsQuery);
   const off = useQuery(offQuery);
-  const apps = useQuery(appsOfUserQuery);
-  const tools = useTools(listed.data, off.data, apps.data);
+  const apps = useQuery(installsQuery);
+  const tools = useTools(listed.data, off.data, apps.data?.installs);
   const seen = useSeen(user, listed.data);
-  const [search, setSearch] = useState('');
-  const [show, setShow] = useState('all');
-  const fresh = useMemo(() => new Set([...seen.changes.added, ...seen.changes.changed]), [seen.changes]);
+  const [search, setSearch] = useUrlText('q');
+  const [show, setShow] = useUrlChoice('show', ['all', 'on', 'off', 'changed']);
+  // What was switched under a filter stays where it is until another one is chosen: it would go from under the pointer and the focus.
+  const [switched, setSwitched] = useState<ReadonlySet<string>>(NONE);
+  const onSwitch = useCallback((name: string) => setSwitched((now) => new Set([...now, name])), []);
+  const marks = useMemo(() => {
+    const { added, changed } = seen.changes;
+    return new Map([...added.map((name) => [name, 'New'] as const), ...changed.map((name) => [name, 'Changed'] as const)]);
+  }, [seen.changes]);
 
-  if (listed.isPending || off.isPending) return <Loading what="your tools" />;
+  if (listed.isPending || off.isPending || apps.isPending) return <Loading what="your tools" />;
   const error = listed.error ?? off.error;
   if (error instanceof Refused && error.noSession) return <NoSession user={user} />;
   // What was listed stays there when asking again fails.
@@ -53,12 +64,14 @@ function Tools() {
     return <ErrorBox error={error} onRetry={() => void Promise.all([listed.refetch(), off.refetch()])} />;
   }
   const isShown = (tool: Tool) => {
+    if (switched.has(tool.name)) return true;
     if (show === 'on' && (tool.isOff || tool.hidden !== undefined)) return false;
     if (show === 'off' && !tool.isOff && tool.hidden === undefined) return false;
-    return show !== 'changed' || fresh.has(tool.name);
+    return show !== 'changed' || marks.has(tool.name);
   };
+  const words = wordsIn(search);
   const groups = tools.groups
-    .map((group) => ({ ...group, tools: group.tools.filter((tool) => isShown(tool) && matches(search, tool.name, tool.title, tool.description, group.name)) }))
+    .map((group) => ({ ...group, tools: group.tools.filter((tool) => isShown(tool) && hasWords(words, `${tool.words}\n${group.name.toLowerCase()}`)) }))
     .filter((group) => group.tools.length > 0);
   if (tools.count === 0) {
     return (
@@ -75,15 +88,25 @@ function Tools() {
       <div className="row tools-head">
         <Search label="Search tools" value={search} onChange={setSearch} />
         <div className="tools-show">
-          <Select aria-label="Which tools to show" value={show} onChange={setShow} options={SHOW} />
+          <Select
+            aria-label="Which tools to show"
+            value={show}
+            onChange={(next) => {
+              setSwitched(NONE);
+              setShow(next as typeof show);
+            }}
+            options={SHOW}
+          />
         </div>
         <p className="muted" role="status">
           {counted(tools.on, 'tool')} on, {tools.count - tools.on} off or hidden
         </p>
       </div>
       {groups.length === 0 && <Empty title="Nothing found" />}
-      {groups.map((group) => (
-        <Group key={group.package} group={group} added={seen.changes.added} changed={seen.changes.changed} />
+      {groups.map((group, place) => (
+        <Lazy key={group.package} as="section" className="card tools-group" label={group.name} name={group.name} height={GROUP_HEAD + ROW_HEIGHT * group.tools.length} first={place < 3}>
+          {() => <Group group={group} marks={marks} onSwitch={onSwitch} />}
+        </Lazy>
       ))}
     </>
   );

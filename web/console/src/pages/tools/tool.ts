@@ -8,6 +8,8 @@ export interface Tool {
   local: string;
   title: string;
   description: string;
+  /** What a search looks in. */
+  words: string;
   definition?: Json;
   /** Why it is not in the list. */
   hidden?: string;
@@ -35,10 +37,14 @@ export function toolOf(definition: Json): Tool {
     local,
     title: isText(definition.title) && definition.title !== '' ? definition.title : local,
     description: isText(definition.description) ? definition.description : '',
+    words: wordsOf(name, isText(definition.title) ? definition.title : '', isText(definition.description) ? definition.description : ''),
     definition,
     isOff: false,
   };
 }
+
+/** In small letters once, and not at each key that is pressed. */
+export const wordsOf = (...texts: readonly string[]) => texts.join('\n').toLowerCase();
 
 const WORDS: Record<string, string> = { string: 'text', number: 'number', integer: 'whole number', boolean: 'yes or no', array: 'list', object: 'object', null: 'nothing' };
 const MOST_PARAMETERS = 64;

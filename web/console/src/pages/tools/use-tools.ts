@@ -1,9 +1,8 @@
 /** The tools in groups by app, in an order that stays when one of them is turned off. */
-import { useMemo, useRef } from 'react';
-import type { LibraryApp } from '../../api/console';
+import { useMemo } from 'react';
 import type { components } from '../../api/schema';
 import { isObject } from '../apps/tools/json';
-import { split, toolOf, type Tool } from './tool';
+import { split, toolOf, wordsOf, type Tool } from './tool';
 
 export interface ToolGroup {
   package: string;
@@ -17,38 +16,41 @@ interface Listed {
   hidden?: components['schemas']['HiddenTool'][] | null;
 }
 
-export function useTools(listed: Listed | undefined, off: { tools: { name: string }[] } | undefined, apps: readonly LibraryApp[] | undefined) {
-  // The server says of hidden tools only why: what was seen of one before it was turned off is still shown.
-  const known = useRef(new Map<string, Tool>());
+export type Installed = components['schemas']['InstallSummary'];
+
+export function useTools(listed: Listed | undefined, off: { tools: { name: string }[] } | undefined, apps: readonly Installed[] | undefined) {
   return useMemo(() => {
     const isOff = new Set(off?.tools.map(({ name }) => name));
+    const byPackage = new Map(apps?.map((app) => [app.packageName, app]));
     const shown = (listed?.tools ?? []).filter(isObject).map(toolOf);
-    for (const tool of shown) known.current.set(tool.name, tool);
-    const hidden = (listed?.hidden ?? []).map(({ name, reason }): Tool => ({ ...(known.current.get(name) ?? inLibrary(name, apps)), hidden: reason, isOff: isOff.has(name) }));
+    const hidden = (listed?.hidden ?? []).map((one) => hiddenTool(one, isOff.has(one.name)));
     const all = [...shown, ...hidden];
     const groups = new Map<string, ToolGroup>();
     for (const tool of all) {
-      const group = groups.get(tool.package) ?? { package: tool.package, name: nameOf(tool.package, apps), icon: apps?.find(({ packageName }) => packageName === tool.package)?.iconUrl, tools: [] };
+      const group = groups.get(tool.package) ?? { package: tool.package, name: nameOf(tool.package, byPackage), icon: byPackage.get(tool.package)?.iconUrl, tools: [] };
       group.tools.push(tool);
       groups.set(tool.package, group);
     }
-    for (const group of groups.values()) group.tools.sort((a, b) => a.title.localeCompare(b.title));
-    const sorted = [...groups.values()].sort((a, b) => Number(isBuiltIn(a.package)) - Number(isBuiltIn(b.package)) || a.name.localeCompare(b.name));
+    for (const group of groups.values()) group.tools.sort((a, b) => ORDER.compare(a.title, b.title));
+    const sorted = [...groups.values()].sort((a, b) => Number(isBuiltIn(a.package)) - Number(isBuiltIn(b.package)) || ORDER.compare(a.name, b.name));
     return { groups: sorted, count: all.length, on: shown.length };
   }, [listed, off, apps]);
 }
 
+/** Made once: comparing by a locale is slow where it is made for each pair. */
+const ORDER = new Intl.Collator();
+
 const isBuiltIn = (name: string) => name === 'toolyard';
 
-function nameOf(name: string, apps: readonly LibraryApp[] | undefined): string {
+function nameOf(name: string, apps: ReadonlyMap<string, Installed>): string {
   if (isBuiltIn(name)) return 'Built in';
-  const app = apps?.find(({ packageName }) => packageName === name);
+  const app = apps.get(name);
   if (app !== undefined) return app.name;
   return name.startsWith('plugin.') ? `Plugin ${name.slice('plugin.'.length)}` : name;
 }
 
-function inLibrary(name: string, apps: readonly LibraryApp[] | undefined): Tool {
+/** Of a hidden tool the server says what it is and why it is hidden; what it takes is shown when it is on. */
+function hiddenTool({ name, title, description, reason }: components['schemas']['HiddenTool'], isOff: boolean): Tool {
   const [of, local] = split(name);
-  const found = apps?.find(({ packageName }) => packageName === of)?.tools.find((tool) => tool.name === local);
-  return { name, package: of, local, title: found?.title ?? local, description: found?.description ?? '', isOff: false };
+  return { name, package: of, local, title: title || local, description: description ?? '', words: wordsOf(name, title || local, description ?? ''), hidden: reason, isOff };
 }

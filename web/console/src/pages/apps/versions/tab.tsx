@@ -9,6 +9,7 @@ import { useMore } from '../../../ui/more';
 import { Card } from '../../../ui/page';
 import { Ago } from '../../../ui/time';
 import { toast, toastError } from '../../../ui/toast';
+import { useUrlParams } from '../../../ui/url-state';
 import { counted } from '../../../ui/words';
 import { activate, appsChanged, versionsQuery, type App, type Version } from '../api';
 import { Difference } from './difference';
@@ -35,19 +36,19 @@ export function VersionsTab({ app }: { app: App }) {
 
 function Compare({ app, versions }: { app: App; versions: readonly Version[] }) {
   const newest = versions[0]?.version ?? 0;
-  const [to, setTo] = useState<number>();
-  const [from, setFrom] = useState<number>();
-  const later = to ?? newest;
-  const earlier = from ?? versions.find(({ version }) => version < later)?.version ?? later;
-  const options = versions.slice(0, 200).map(({ version, current }) => ({ value: String(version), label: `Version ${version}${current ? ', in use' : ''}` }));
+  const [params, change] = useUrlParams();
+  const named = (text: string | undefined) => versions.find(({ version }) => String(version) === text)?.version;
+  const later = named(params.to) ?? newest;
+  const earlier = named(params.from) ?? versions.find(({ version }) => version < later)?.version ?? later;
+  const options = versions.map(({ version, current }) => ({ value: String(version), label: `Version ${version}${current ? ', in use' : ''}` }));
   return (
     <Card title="What changed">
       <div className="grid-2">
         <Field label="From">
-          <Select value={String(earlier)} onChange={(value) => setFrom(Number(value))} options={options} />
+          <Select value={String(earlier)} onChange={(from) => change({ from })} options={options} />
         </Field>
         <Field label="To">
-          <Select value={String(later)} onChange={(value) => setTo(Number(value))} options={options} />
+          <Select value={String(later)} onChange={(to) => change({ to })} options={options} />
         </Field>
       </div>
       {earlier === later ? <p className="muted">{versions.length === 1 ? 'There is only one version so far.' : 'Choose two different versions.'}</p> : <Difference app={app.packageName} from={earlier} to={later} />}

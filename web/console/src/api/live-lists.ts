@@ -1,0 +1,64 @@
+/** Lists follow the server: it says which of them changed, and those that are on the screen are read again. */
+import type { Query, QueryKey } from '@tanstack/react-query';
+import { useEffect, useSyncExternalStore } from 'react';
+import { queryClient } from './queries';
+import { useLapsed, useSession } from './session';
+import { watchStream } from './watch';
+
+/** Which questions belong to a list that the server names. */
+export const LIST_KEYS: Readonly<Record<string, readonly QueryKey[]>> = {
+  apps: [['apps']],
+  library: [['library']],
+  installs: [['installs']],
+  tools: [['tools']],
+  plugins: [['server-plugins'], ['plugin-catalogue']],
+  upstreams: [['upstreams']],
+  tokens: [['tokens']],
+  session: [['session']],
+};
+
+/** The topics of an event; what this console does not know is left out. */
+export function topicsOf(data: string): string[] {
+  try {
+    const { topics } = JSON.parse(data) as { topics?: unknown };
+    return Array.isArray(topics) ? topics.filter((one): one is string => typeof one === 'string' && one in LIST_KEYS) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** What is being edited is not read again under the hands of whoever edits it: the editor follows by itself. */
+const isEdited = ({ queryKey }: Query) => queryKey[0] === 'apps' && queryKey[2] === 'tools';
+
+function readAgain(topics: readonly string[]): void {
+  for (const queryKey of topics.flatMap((topic) => LIST_KEYS[topic] ?? [])) {
+    void queryClient.invalidateQueries({ queryKey, predicate: (query) => !isEdited(query) });
+  }
+}
+
+/** For as long as somebody is signed in and looks: a hidden tab needs nothing, and browsers allow few connections. */
+export function useLiveLists(): void {
+  const isLapsed = useLapsed();
+  const session = useSession();
+  const isVisible = useSyncExternalStore(onVisibility, () => document.visibilityState === 'visible');
+  useEffect(() => {
+    if (isLapsed || !isVisible) return;
+    const stop = new AbortController();
+    void watchStream(
+      '/api/changes',
+      stop.signal,
+      ({ event, data }) => {
+        // What changed before the server listened is not told.
+        if (event === 'ready') readAgain(Object.keys(LIST_KEYS));
+        if (event === 'changed') readAgain(topicsOf(data));
+      },
+      () => undefined,
+    );
+    return () => stop.abort();
+  }, [isLapsed, isVisible, session]);
+}
+
+function onVisibility(listener: () => void): () => void {
+  document.addEventListener('visibilitychange', listener);
+  return () => document.removeEventListener('visibilitychange', listener);
+}

@@ -1,0 +1,32 @@
+import './browser-parts';
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { LIST_KEYS, topicsOf } from '../src/api/live-lists';
+import { helpFor } from '../src/pages/apps/try/help';
+import { hasWords, matches, wordsIn } from '../src/ui/matches';
+
+test('topics of an event are those that this console knows', () => {
+  assert.deepEqual(topicsOf('{"topics":["apps","tokens"]}'), ['apps', 'tokens']);
+  assert.deepEqual(topicsOf('{"topics":["apps","of a newer server",5]}'), ['apps']);
+  for (const odd of ['{', '{}', '[]', 'null', '{"topics":"apps"}']) assert.deepEqual(topicsOf(odd), []);
+  assert.ok(Object.values(LIST_KEYS).every((keys) => keys.length > 0));
+});
+
+test('a developer is told what to do when the app cannot be reached', () => {
+  const help = helpFor('NETWORK_ERROR', { kind: 'tools-only', publicUrl: 'http://127.0.0.1:7010/' }, 'say', { words: "it's" });
+  assert.ok(help !== undefined);
+  assert.match(help.title, /Nothing answered at http:\/\/127\.0\.0\.1:7010/);
+  assert.match(help.steps.join(' '), /Is the app running\?.*the port is 7010/);
+  assert.ok(!help.steps.join(' ').includes('session app'));
+  assert.match(help.curl ?? '', /^curl -i 'http:\/\/127\.0\.0\.1:7010\/tool'/);
+  assert.match(help.curl ?? '', /it'\\''s/, 'whatever is in it, it is one word of the shell');
+  assert.match(helpFor('APP_NOT_AVAILABLE', { kind: 'session', publicUrl: 'https://a.example' }, 'x', {})?.steps.join(' ') ?? '', /port is 443.*session app/);
+  assert.match(helpFor('APP_NOT_AVAILABLE', { kind: 'session', publicUrl: null }, 'x', {})?.title ?? '', /no URL/);
+  assert.equal(helpFor('EXECUTION_ERROR', { kind: 'session', publicUrl: 'http://x' }, 'x', {}), undefined);
+});
+
+test('a search looks for every word, whatever the letters', () => {
+  assert.ok(matches('TODO list', 'A todo', 'in a List'));
+  assert.ok(!matches('todo x', 'A todo'));
+  assert.ok(hasWords(wordsIn(''), 'anything'));
+});
