@@ -68,6 +68,22 @@ describe('activity', () => {
     await page.context().close();
   });
 
+  test('a failed call shows the error of the app, in the list and in its details', async () => {
+    await call('delete_todo', { todo_id: '99' });
+    await written(4);
+    const page = await open(browser, base, '/activity?tool=com.example.todo%3Adelete_todo');
+    const row = rows(page).filter({ hasText: 'delete_todo' });
+    await row.getByText(/99/).waitFor();
+    const words = await row.locator('.error-message').textContent();
+    await page.getByRole('link', { name: 'delete_todo' }).click();
+    await page.getByLabel('Error message', { exact: true }).getByText(words).waitFor();
+    await accessible(page);
+    await page.getByRole('link', { name: 'All calls' }).click();
+    await page.waitForURL(/tool=com\.example\.todo/);
+    calm(page);
+    await page.context().close();
+  });
+
   test('filters narrow the list, and what comes live', async () => {
     await call('get_todos');
     await call('no_such_tool');

@@ -1,7 +1,7 @@
 // The editor of tools and their versions: what is wrong is shown where, nothing is lost, import, comparing.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { accessible, calm, launch, open } from './browser.mjs';
+import { accessible, calm, launch, open, settled, toasted } from './browser.mjs';
 import { at, consoleOf, fitsPhone, live, PHONE } from './kit.mjs';
 import { stage } from './stage.mjs';
 
@@ -49,6 +49,38 @@ test('a schema that is wrong shows where: JSON by line, and what the server says
   await page.context().close();
 });
 
+test('parameters inside objects and lists of objects are added, moved, and saved', async () => {
+  await it.api('POST', '/api/apps', { packageName: 'com.example.nested', name: 'Nested', tools: [{ name: 'order', inputSchema: { type: 'object', properties: { note: { type: 'string' }, lines: { type: 'array', items: { type: 'object', properties: { count: { type: 'integer' } } } } } } }] });
+  const page = await visit('/apps/com.example.nested?tab=tools');
+  const lines = page.getByRole('group', { name: 'Parameter lines' });
+  await lines.getByRole('button', { name: 'Add a member to lines' }).click();
+  const fresh = lines.getByRole('group', { name: 'Member of lines: without a name' });
+  await lines.getByText('Each parameter needs a name.').waitFor();
+  assert.ok(await page.getByRole('button', { name: 'Save as a new version' }).isDisabled());
+  await fresh.getByLabel('Type').selectOption('object');
+  await fresh.getByLabel('Name').fill('size');
+  const size = lines.getByRole('group', { name: 'Member of lines: size' });
+  await size.getByRole('button', { name: 'Add a member to size' }).click();
+  await size.getByRole('group', { name: 'Member of size: without a name' }).getByLabel('Name').fill('unit');
+  const unit = size.getByRole('group', { name: 'Member of size: unit' });
+  await unit.getByLabel('Only these values').fill('cm\nin');
+  await unit.getByLabel('Default').fill('m');
+  await unit.getByText('"m" is not among the values.').waitFor();
+  await accessible(page);
+  await unit.getByLabel('Default').fill('cm');
+  await unit.getByRole('checkbox', { name: 'Required' }).check();
+  await page.getByRole('button', { name: 'Move parameter lines up' }).click();
+  await page.getByRole('button', { name: 'Save as a new version' }).click();
+  await toasted(page, 'Saved. Version 2 is in use now.');
+  const { tools } = await it.api('GET', '/api/apps/com.example.nested/tools');
+  const unitSchema = { type: 'string', enum: ['cm', 'in'], default: 'cm' };
+  const size2 = { type: 'object', properties: { unit: unitSchema }, required: ['unit'] };
+  assert.deepEqual(tools[0].inputSchema.properties.lines, { type: 'array', items: { type: 'object', properties: { count: { type: 'integer' }, size: size2 } } });
+  assert.deepEqual(Object.keys(tools[0].inputSchema.properties), ['lines', 'note'], 'in the order of the form');
+  calm(page);
+  await page.context().close();
+});
+
 test('changes that are not saved are not lost by accident', async () => {
   const page = await visit(`/apps/${TODO}?tab=tools`);
   await page.getByLabel('Title').fill('Another title');
@@ -87,7 +119,7 @@ test('a tpa_config.json is imported, and versions are compared and switched', as
   await page.getByRole('navigation', { name: 'Tools of this app' }).getByRole('button', { name: 'delete_todo' }).click();
   await page.getByRole('button', { name: 'Remove', exact: true }).click();
   await page.getByRole('button', { name: 'Save as a new version' }).click();
-  await page.getByText('Saved. Version 2 is in use now.').waitFor();
+  await toasted(page, 'Saved. Version 2 is in use now.');
   const after = await it.api('GET', `/api/apps/${TODO}/tools`);
   assert.deepEqual([after.prompts, after.resources], [before.prompts, before.resources], 'prompts and resources are kept');
   assert.deepEqual(after.tools.map(({ name }) => name).sort(), ['add_todo', 'clear_all', 'get_todos', 'mark_todo_complete', 'mark_todo_incomplete']);
@@ -106,7 +138,7 @@ test('a tpa_config.json is imported, and versions are compared and switched', as
   await accessible(page);
   await page.getByRole('button', { name: 'Use version 1' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Use version 1' }).click();
-  await page.getByText('Version 1 is in use now.').waitFor();
+  await toasted(page, 'Version 1 is in use now.');
   assert.deepEqual((await it.api('GET', `/api/apps/${TODO}/tools`)).tools, before.tools);
   calm(page);
   await page.context().close();
@@ -122,7 +154,7 @@ test('somebody else saved meanwhile: nothing is overwritten unasked', async () =
   await ask.getByText('You began with version 1; version 2 is in use now.').waitFor();
   assert.equal((await it.api('GET', '/api/apps/com.example.two/tools')).version, 2);
   await ask.getByRole('button', { name: 'Save mine over it' }).click();
-  await page.getByText('Saved. Version 3 is in use now.').waitFor();
+  await toasted(page, 'Saved. Version 3 is in use now.');
   calm(page);
   await page.context().close();
 });
@@ -131,7 +163,7 @@ test('on a phone nothing is wider than the screen', async () => {
   for (const path of [`/apps/${TODO}?tab=tools`, `/apps/${TODO}?tab=versions`]) {
     const page = await visit(path, PHONE);
     await page.getByRole('heading', { level: 1 }).waitFor();
-    await page.waitForLoadState('networkidle');
+    await settled(page);
     await fitsPhone(page);
     await accessible(page);
     await page.context().close();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
-import { accessible, calm, launch, open } from './browser.mjs';
+import { accessible, calm, launch, open, settled } from './browser.mjs';
 import { at, consoleOf, fitsPhone, live, PHONE, smallApp } from './kit.mjs';
 import { stage } from './stage.mjs';
 
@@ -81,11 +81,85 @@ test('Try it: progress of a call is shown', async () => {
   await page.context().close();
 });
 
+const ORDER = {
+  name: 'order',
+  title: 'Order',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      lines: {
+        type: 'array',
+        minItems: 1,
+        items: {
+          type: 'object',
+          properties: { article: { type: 'string', pattern: '^[a-z]+$' }, count: { type: 'integer', default: 1, minimum: 1 }, size: { enum: ['S', 'L'] } },
+          required: ['article', 'count'],
+        },
+      },
+      address: { type: 'object', properties: { city: { type: 'string' }, zip: { type: 'string' } }, required: ['city'] },
+      extra: { oneOf: [{ type: 'string' }, { type: 'number' }] },
+    },
+    required: ['lines'],
+  },
+};
+
+test('Try it: objects and lists of objects: added, moved and removed, with defaults, and errors at their field', async () => {
+  await it.api('POST', '/api/apps', { packageName: 'com.example.shop', name: 'Shop', publicUrl: app.url, kind: 'tools-only', tools: [ORDER] });
+  await it.api('PUT', '/api/installs/com.example.shop');
+  const page = await visit('/apps/com.example.shop?tab=try');
+  const line = (number) => page.getByRole('group', { name: `lines ${number}`, exact: true });
+  // One line is needed, so that there is one.
+  assert.equal(await line(1).getByLabel('count').inputValue(), '1');
+  await page.getByRole('button', { name: 'Add to lines' }).click();
+  await line(2).getByLabel('article').fill('shoes');
+  await line(2).getByLabel('size').selectOption({ label: 'L' });
+  await line(2).getByLabel('count').fill('0');
+  await page.getByLabel('zip').fill('10115');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await line(1).getByText('This is needed.').waitFor();
+  await line(2).getByText('At least 1.').waitFor();
+  await page.getByRole('group', { name: 'address (optional)' }).getByText('This is needed.').waitFor();
+  await accessible(page);
+  await line(2).getByLabel('count').fill('3');
+  await page.getByLabel('city').fill('Berlin');
+  await line(1).getByLabel('article').fill('Hats!');
+  await page.getByRole('button', { name: 'Run' }).click();
+  // What only the server can say stands at the field as well.
+  await line(1).getByText(/expected a text that matches/).waitFor();
+  await page.getByText('INVALID_ARGUMENTS').waitFor();
+  await line(1).getByLabel('article').fill('hats');
+  await page.getByRole('button', { name: 'Move lines 2 up' }).click();
+  await page.getByLabel(/^extra/).fill('5');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByText('OK', { exact: true }).waitFor();
+  const sent = app.asked.at(-1).arguments;
+  assert.deepEqual(sent, { lines: [{ article: 'shoes', count: 3, size: 'L' }, { article: 'hats', count: 1 }], address: { city: 'Berlin', zip: '10115' }, extra: 5 });
+  await page.getByRole('button', { name: 'Remove lines 1' }).click();
+  await line(2).waitFor({ state: 'detached' });
+  assert.equal(await line(1).getByLabel('article').inputValue(), 'hats');
+  calm(page);
+  await page.context().close();
+});
+
+test('Try it: an app that cannot be reached: what to do about it', async () => {
+  await it.api('POST', '/api/apps', { packageName: 'com.example.down', name: 'Down', publicUrl: 'http://127.0.0.1:9', kind: 'tools-only', tools: [{ name: 'x', inputSchema: { type: 'object' } }] });
+  await it.api('PUT', '/api/installs/com.example.down');
+  const page = await visit('/apps/com.example.down?tab=try');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByText(/Nothing answered at http:\/\/127\.0\.0\.1:9/).waitFor();
+  await page.getByText(/Is the app running\?/).waitFor();
+  await page.getByText(/the port is 9\./).waitFor();
+  await page.getByLabel('request to try', { exact: true }).getByText("curl -i 'http://127.0.0.1:9/tool'").waitFor();
+  await accessible(page);
+  calm(page);
+  await page.context().close();
+});
+
 test('on a phone nothing is wider than the screen', async () => {
   for (const path of [`/apps/${TODO}?tab=try`]) {
     const page = await visit(path, PHONE);
     await page.getByRole('heading', { level: 1 }).waitFor();
-    await page.waitForLoadState('networkidle');
+    await settled(page);
     await fitsPhone(page);
     await accessible(page);
     await page.context().close();

@@ -1,9 +1,16 @@
 // A real Chromium for a test file, and what every test does with it.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
 import { chromium } from 'playwright-core';
 import { USER } from './stage.mjs';
+
+/**
+ * How long anything may take that a test waits for. Long, because it says only how slow a machine may be: tests wait for
+ * events, so on a fast machine nothing waits that long.
+ */
+export const PATIENCE_MS = 120_000;
 
 const candidates = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
@@ -15,11 +22,15 @@ export function launch(...more) {
 }
 
 /**
- * A page of the console, signed in. What goes wrong in it fails the test: errors on its console, requests to other hosts,
+ * A page of the console, signed in. `live: false`: it does not hear of changes, so that nothing happens but what the test does. What goes wrong in it fails the test: errors on its console, requests to other hosts,
  * breaches of its policy.
  */
-export async function open(browser, url, path, { user = USER, token, colorScheme = 'light', viewport = { width: 1280, height: 860 }, ...more } = {}) {
+export async function open(browser, url, path, { user = USER, token, colorScheme = 'light', viewport = { width: 1280, height: 860 }, live = true, ...more } = {}) {
   const context = await browser.newContext({ colorScheme, viewport, reducedMotion: 'reduce', ...more });
+  context.setDefaultTimeout(PATIENCE_MS);
+  await context.addInitScript(noteToasts);
+  if (process.env.CONSOLE_DIST) await context.route('**/console/**', fromFolder);
+  if (!live) await context.route('**/api/changes', () => new Promise(() => {}));
   const session = token ? { kind: 'token', token } : { kind: 'dev', user };
   // Not in frames without an origin: those have no storage.
   if (user !== null) await context.addInitScript((kept) => self.origin !== 'null' && localStorage.setItem('toolyard.session', kept), JSON.stringify(session));
@@ -34,6 +45,48 @@ export async function open(browser, url, path, { user = USER, token, colorScheme
   await page.goto(`${url}/console${path}`);
   return page;
 }
+
+const TYPES = { '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' };
+
+/** CONSOLE_DIST: the console comes from that folder, with the headers of the server, which so need not be built for each change. */
+async function fromFolder(route) {
+  const path = new URL(route.request().url()).pathname.slice('/console/'.length);
+  const file = join(process.env.CONSOLE_DIST, path);
+  const type = TYPES[extname(path)];
+  if (type !== undefined) return route.fulfill({ contentType: type, body: readFileSync(file) });
+  const response = await route.fetch();
+  return route.fulfill({ response, body: readFileSync(join(process.env.CONSOLE_DIST, 'index.html')) });
+}
+
+/** Runs in the page: short messages go by themselves, so what they said is kept for tests that look later. */
+function noteToasts() {
+  window.toasts = [];
+  new MutationObserver(() => {
+    for (const { textContent } of document.querySelectorAll('.toast')) if (!window.toasts.includes(textContent)) window.toasts.push(textContent);
+  }).observe(document, { childList: true, subtree: true });
+}
+
+/** A short message said this, now or before. */
+export const toasted = (page, text) => page.waitForFunction((words) => window.toasts.some((one) => one.includes(words)), text);
+
+/** Nothing is being loaded any more, and what was loaded is drawn. Streams stay open, so the network is never idle. */
+export async function settled(page) {
+  await page.waitForFunction(() => document.querySelector('h1') !== null && document.querySelector('.loading') === null);
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+}
+
+/**
+ * Turns a switch on or off and waits until it says so. `check()` looks once, right after the click, at the element that it
+ * clicked; where a list is drawn anew at that moment it fails.
+ */
+export async function flip(toggle, on) {
+  await isOn(toggle, !on);
+  await toggle.click();
+  await isOn(toggle, on);
+}
+
+/** Waits until a switch or a checkbox is on or off. */
+export const isOn = (toggle, on) => toggle.and(toggle.page().locator(on ? ':checked' : ':not(:checked)')).waitFor();
 
 /** No serious finding of axe, and nothing wrong in the page so far. */
 export async function accessible(page) {

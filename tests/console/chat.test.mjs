@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { accessible, calm, launch, open } from './browser.mjs';
+import { accessible, calm, flip, launch, open } from './browser.mjs';
 import { stage } from './stage.mjs';
 
 let it, browser, url;
@@ -80,7 +80,10 @@ test('an answer is stopped, retried, and the question edited', async () => {
   await page.getByText(/word3\b/).waitFor();
   assert.doesNotMatch(await page.getByRole('article', { name: 'Assistant' }).innerText(), /word39/, 'it does not go on by itself');
   await page.getByRole('button', { name: 'Retry' }).click();
-  await page.getByText(/word39/).waitFor({ timeout: 20_000 });
+  await page.getByRole('button', { name: 'Stop' }).waitFor();
+  await page.getByText(/word3\b/).waitFor();
+  it.model.resume();
+  await page.getByText(/word39/).waitFor();
   await ready(page);
   assert.equal(await page.getByRole('article', { name: 'Assistant' }).count(), 1);
   await page.getByRole('button', { name: 'Edit' }).click();
@@ -98,7 +101,9 @@ test('a reload in the middle of an answer loses nothing', async () => {
   await page.getByText(/word5\b/).waitFor();
   const asked = it.model.asked.length;
   await page.reload();
-  await page.getByText(/word39/).waitFor({ timeout: 20_000 });
+  await page.getByText(/word5\b/).waitFor();
+  it.model.resume();
+  await page.getByText(/word39/).waitFor();
   await ready(page);
   assert.equal(it.model.asked.length, asked, 'the model was not asked again');
   const all = await page.getByRole('article', { name: 'Assistant' }).allInnerTexts();
@@ -122,7 +127,7 @@ test('an answer goes on while the user looks at another page, and the model can 
 
 test('on other pages and in dialogs nothing is told to the model, and it takes nobody away from there', async () => {
   const page = await open(browser, url, '/plugins');
-  await page.getByRole('switch', { name: 'Selected text is on' }).check();
+  await flip(page.getByRole('switch', { name: 'Selected text', exact: true }), true);
   const pages = page.getByRole('navigation', { name: 'Pages' });
   await pages.getByRole('link', { name: 'Chat' }).click();
   await ask(page, 'call get_selection');
@@ -257,7 +262,7 @@ test('a chart and confetti', async () => {
   await ask(page, 'celebrate');
   await page.getByText('Congratulations!').waitFor();
   assert.equal(await page.locator('.confetti span').first().isVisible(), false, 'no motion where none is wanted');
-  await page.getByText('Congratulations!').waitFor({ state: 'detached', timeout: 10_000 });
+  await page.getByText('Congratulations!').waitFor({ state: 'detached' });
   calm(page);
   const moving = await open(browser, url, '/chat', { reducedMotion: 'no-preference' });
   await ask(moving, 'celebrate');

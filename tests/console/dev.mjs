@@ -2,7 +2,7 @@
 import { stage } from './stage.mjs';
 
 const port = Number(process.argv[2] ?? 8787);
-const it = await stage({ port, assistant: process.argv.includes('--assistant') });
+const it = await stage({ port, paced: true, assistant: process.argv.includes('--assistant') });
 console.log(`Toolyard on ${it.url}, for ada@example.com. Ctrl-C stops it.`);
 process.on('SIGINT', () => void it.close().then(() => process.exit(0)));
 process.on('SIGTERM', () => void it.close().then(() => process.exit(0)));

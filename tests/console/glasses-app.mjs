@@ -74,12 +74,3 @@ export async function say(page, words) {
   await page.getByLabel('What you say').fill(words);
   await page.getByRole('button', { name: 'Say it' }).click();
 }
-
-/** Asks until the answer is yes; the test's own limit ends it. */
-export async function until(ask) {
-  for (;;) {
-    const answer = await ask();
-    if (answer) return answer;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}

@@ -1,8 +1,9 @@
 // The glasses simulator: what it shows, hears and says, against the real server with real apps.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { accessible, calm, launch, open } from './browser.mjs';
-import { appRow, display, events, glassesApp, say, until, wear } from './glasses-app.mjs';
+import { accessible, calm, flip, launch, open } from './browser.mjs';
+import { appRow, display, events, glassesApp, say, wear } from './glasses-app.mjs';
+import { until } from './kit.mjs';
 import { stage } from './stage.mjs';
 
 const TODO = 'com.example.todo';
@@ -90,7 +91,7 @@ describe('glasses', () => {
       await page.getByRole('button', { name: 'Swipe down' }).click();
       await display(page).getByText('touched down_swipe').waitFor();
 
-      await page.getByRole('switch', { name: 'Mute' }).check();
+      await flip(page.getByRole('switch', { name: 'Mute' }), true);
       app.send({ type: 'audio_play_request', requestId: 'r1', audioUrl: `${it.url.replace('http:', 'https:')}/api/tts?text=milk%20is%20on%20the%20list` });
       const aloud = page.getByRole('list', { name: 'Said aloud' });
       await aloud.getByText('milk is on the list').waitFor();

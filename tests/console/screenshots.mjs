@@ -2,7 +2,7 @@
 // the platform.
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { launch, open } from './browser.mjs';
+import { launch, open, settled } from './browser.mjs';
 import { wear } from './glasses-app.mjs';
 import { stage } from './stage.mjs';
 
@@ -81,7 +81,7 @@ try {
       for (const colorScheme of ['light', 'dark']) {
         const page = await open(browser, process.env.CONSOLE_URL ?? it.url, name === 'sign-in' ? '/' : `/${name.split(' ')[0]}`, { colorScheme, viewport, ...(name === 'sign-in' && { user: null }) });
         await page.getByRole('heading', { level: 1 }).first().waitFor();
-        await page.waitForLoadState('networkidle').catch(() => {});
+        await settled(page);
         await act(page).catch((error) => console.error(name, size, String(error).slice(0, 300)));
         const file = join(folder, `${name.replace(/[/?= ]/g, '-')}-${size}-${colorScheme}.png`);
         await page.screenshot({ path: file });

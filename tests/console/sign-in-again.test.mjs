@@ -31,7 +31,7 @@ describe('a token that lapses', () => {
   }
   /** A page of the console for a token of this tab; what is asked is counted. */
   async function visit(path, made, more = {}) {
-    const page = await open(browser, consoleOf(it), path, { user: null, ...more });
+    const page = await open(browser, consoleOf(it), path, { user: null, live: false, ...more });
     await enter(page, made);
     await menu(page).waitFor();
     page.asked = [];
@@ -140,7 +140,7 @@ describe('a token that lapses', () => {
 
   test('whoever signs out there, or in another tab, is out', async () => {
     const first = await tokenOf(USER);
-    const page = await open(browser, consoleOf(it), '/library', { user: null });
+    const page = await open(browser, consoleOf(it), '/library', { user: null, live: false });
     await page.getByLabel('Stay signed in on this device').check();
     await enter(page, first);
     await menu(page).waitFor();
@@ -168,7 +168,7 @@ describe('a token that lapses', () => {
 
   test('a new token that one tab keeps for all of them does for the others', async () => {
     const first = await tokenOf(USER);
-    const page = await open(browser, consoleOf(it), '/library', { user: null });
+    const page = await open(browser, consoleOf(it), '/library', { user: null, live: false });
     await page.getByLabel('Stay signed in on this device').check();
     await enter(page, first);
     await menu(page).waitFor();
@@ -218,6 +218,8 @@ describe('a token that lapses', () => {
     const said = await page.locator('.messages').innerText();
     assert.ok(!said.includes('word39'));
     await enter(page, await tokenOf(USER));
+    await again(page).waitFor({ state: 'detached' });
+    it.model.resume();
     await page.getByText(/word39/).waitFor();
     await page.getByRole('button', { name: 'Send' }).waitFor();
     const whole = await page.locator('.messages').innerText();
@@ -283,7 +285,7 @@ describe('a token that lapses', () => {
 
   test('when the clock says that the token is over, the server is asked', async () => {
     const first = await tokenOf(USER);
-    const page = await open(browser, consoleOf(it), '/chat', { user: null });
+    const page = await open(browser, consoleOf(it), '/chat', { user: null, live: false });
     await page.route('**/api/me', async (route) => {
       const response = await route.fetch();
       const me = await response.json();
@@ -297,6 +299,20 @@ describe('a token that lapses', () => {
     await revoke(first);
     await page.clock.fastForward(90_000);
     await again(page).waitFor();
+    calm(page, /401/);
+    await page.context().close();
+  });
+
+  test('the stream of changes ends with the token, and the page says so at once', async () => {
+    const first = await tokenOf(USER);
+    const page = await visit('/library', first, { live: true });
+    await page.getByRole('heading', { name: 'Library', level: 1 }).waitFor();
+    await revoke(first);
+    await again(page).waitFor();
+    await enter(page, await tokenOf(USER));
+    await again(page).waitFor({ state: 'detached' });
+    await it.api('POST', '/api/apps', { packageName: 'com.example.after', name: 'Made afterwards' });
+    await page.getByRole('heading', { name: 'Made afterwards' }).waitFor();
     calm(page, /401/);
     await page.context().close();
   });

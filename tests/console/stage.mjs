@@ -21,9 +21,13 @@ async function freePort() {
   return port;
 }
 
+/** A process on a busy machine may take a while to start; one that ended will not start any more. */
+const START_MS = 120_000;
+
 /** Tries until it works; a process that does not start fails the test with its log. */
-async function until(what, log, work) {
-  for (let tries = 0; tries < 300; tries += 1) {
+async function until(what, { log, child }, work) {
+  const end = Date.now() + START_MS;
+  while (Date.now() < end && child.exitCode === null && child.signalCode === null) {
     try {
       const value = await work();
       if (value) return value;
@@ -35,13 +39,26 @@ async function until(what, log, work) {
   throw new Error(`${what} did not start:\n${existsSync(log) ? await readFile(log, 'utf8') : ''}`);
 }
 
+const TRIES = 5;
+
+/** Another process may take a port between the moment it was found free and the moment it is used: then another one is tried. */
+async function onFreePort(work) {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work(await freePort());
+    } catch (error) {
+      if (tries === TRIES || !/address already in use|AddrInUse|os error 98/i.test(String(error))) throw error;
+    }
+  }
+}
+
 /**
  * `port` of the server, else any free one; `auth`: `dev` or `token`; `settings`: more of `--set`; `config`: the text of a
- * configuration file; `assistant`: whether it runs.
+ * configuration file; `assistant`: whether it runs; `paced`: the model speaks slowly by itself, for people who watch it.
  */
 export async function stage(options = {}) {
   const dir = await mkdtemp(join(tmpdir(), 'toolyard-console-'));
-  const model = await startModel();
+  const model = await startModel({ paced: options.paced === true });
   const children = [];
   const close = async () => {
     model.close();
@@ -59,7 +76,6 @@ export async function stage(options = {}) {
 }
 
 async function build({ port, auth = 'dev', settings = [], config = '', assistant = false }, dir, model, children) {
-  const url = `http://127.0.0.1:${port ?? (await freePort())}`;
   const start = (name, args, env = {}) => {
     const log = join(dir, `${name}.log`);
     const child = spawn('/bin/sh', ['-c', `exec "$0" "$@" >"${log}" 2>&1 </dev/null`, join(bin, name), ...args], {
@@ -67,14 +83,18 @@ async function build({ port, auth = 'dev', settings = [], config = '', assistant
       cwd: dir,
     });
     children.push(child);
-    return log;
+    return { log, child };
   };
   const file = join(dir, 'toolyard.toml');
   await writeFile(file, config);
-  const common = ['--config', file, '--listen', url.slice(7), '--data', dir, '--auth', auth];
   const sets = [`models.scripted={ url = "${model.url}" }`, 'chat.model=scripted/brain', 'model_search.local_servers=false', ...settings];
-  const log = start('toolyard', ['serve', ...common, ...sets.flatMap((set) => ['--set', set])]);
-  await until('The server', log, async () => (await fetch(`${url}/readyz`)).ok);
+  const serve = async (on) => {
+    const url = `http://127.0.0.1:${on}`;
+    const server = start('toolyard', ['serve', '--config', file, '--listen', url.slice(7), '--data', dir, '--auth', auth, ...sets.flatMap((set) => ['--set', set])]);
+    await until('The server', server, async () => (await fetch(`${url}/readyz`)).ok);
+    return url;
+  };
+  const url = await (port === undefined ? onFreePort(serve) : serve(port));
 
   let token;
   if (auth === 'token') token = (await run(join(bin, 'toolyard'), ['token', 'operator', 'boss@example.com', '--config', file, '--data', dir])).trim();
@@ -86,26 +106,26 @@ async function build({ port, auth = 'dev', settings = [], config = '', assistant
     return text === '' ? undefined : JSON.parse(text);
   };
   const picture = async (app) => `data:image/svg+xml;base64,${await readFile(new URL(`../../apps/${app}/icon.svg`, import.meta.url), 'base64')}`;
-  const appUrl = async () => `127.0.0.1:${await freePort()}`;
-  const bring = async (name, program, details, prefix) => {
-    const listen = await appUrl();
-    const created = await api('POST', '/api/apps', { publicUrl: `http://${listen}`, kind: 'session', ...details });
+  /** Registers an app and starts its program, which then answers where it was registered. */
+  const bring = async (what, program, details, prefix, args, isUp) => {
+    const created = await api('POST', '/api/apps', { kind: 'session', ...details });
     const env = { [`${prefix}_API_KEY`]: created.apiKey, [`${prefix}_SIGNING_SECRET`]: created.signingSecret };
-    return { listen, env, log: (args) => start(program, ['--listen', listen, '--server', url, '--package', details.packageName, '--register', ...args], env) };
+    await onFreePort(async (on) => {
+      const listen = `127.0.0.1:${on}`;
+      await api('PATCH', `/api/apps/${details.packageName}`, { publicUrl: `http://${listen}` });
+      const app = start(program, ['--listen', listen, '--server', url, '--package', details.packageName, '--register', ...args], env);
+      await until(what, app, () => isUp(listen));
+    });
+    await api('PUT', `/api/installs/${details.packageName}`);
   };
 
-  const todo = await bring('todo', 'toolyard-todo', { packageName: TODO, name: 'To-do list', description: 'Keeps what you have to do.', appType: 'standard', iconUrl: await picture('todo') }, 'TODO');
-  const todoLog = todo.log([]);
-  await until('The to-do app', todoLog, async () => (await api('GET', `/api/apps/${TODO}`)).toolCount > 0);
-  await api('PUT', `/api/installs/${TODO}`);
+  const todo = { packageName: TODO, name: 'To-do list', description: 'Keeps what you have to do.', appType: 'standard', iconUrl: await picture('todo') };
+  await bring('The to-do app', 'toolyard-todo', todo, 'TODO', [], async () => (await api('GET', `/api/apps/${TODO}`)).toolCount > 0);
   if (assistant) {
-    const details = { packageName: ASSISTANT, name: 'Assistant', description: 'Answers when you speak.', appType: 'background', iconUrl: await picture('assistant'), permissions: [{ type: 'MICROPHONE' }] };
-    const one = await bring('assistant', 'toolyard-assistant', details, 'ASSISTANT');
+    const details = { packageName: ASSISTANT, name: 'Assistant', description: 'Answers when you speak.', appType: 'background', iconUrl: await picture('assistant'), permissions: [{ type: 'MICROPHONE' }], wants: ['assistant'] };
     const settingsFile = join(dir, 'assistant.toml');
     await writeFile(settingsFile, `model = "scripted/brain"\ndata = "${dir}/assistant.db"\n[models.scripted]\nurl = "${model.url}"\n`);
-    const assistantLog = one.log(['--config', settingsFile]);
-    await until('The assistant', assistantLog, async () => (await fetch(`http://${one.listen}/health`)).ok);
-    await api('PUT', `/api/installs/${ASSISTANT}`);
+    await bring('The assistant', 'toolyard-assistant', details, 'ASSISTANT', ['--config', settingsFile], async (listen) => (await fetch(`http://${listen}/health`)).ok);
     await api('PUT', `/api/installs/${ASSISTANT}/assistant`);
   }
   return { url, token, api };

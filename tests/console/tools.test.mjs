@@ -1,7 +1,7 @@
 // The user's tools: on and off, hidden with the reason, what changed since last seen.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { accessible, calm, launch, open } from './browser.mjs';
+import { accessible, calm, flip, isOn, launch, open, toasted } from './browser.mjs';
 import { at, consoleOf, fitsPhone, live, PHONE, wear } from './kit.mjs';
 import { stage } from './stage.mjs';
 
@@ -37,18 +37,17 @@ test('a tool that is turned off is gone for assistants, and comes back', async (
   await group.getByText('Add a todo', { exact: true }).click();
   await group.getByRole('row', { name: /todo_item.*text.*The to-do item text/ }).waitFor();
   await accessible(page);
-  const toggle = group.getByRole('switch', { name: 'Delete a todo on' });
-  assert.ok(await toggle.isChecked());
-  await toggle.uncheck();
-  await page.getByText('Delete a todo is off.').waitFor();
+  const toggle = group.getByRole('switch', { name: 'Delete a todo', exact: true });
+  await flip(toggle, false);
+  await toasted(page, 'Delete a todo is off.');
   assert.ok(!(await names()).includes(`${TODO}:delete_todo`));
   await page.reload();
-  assert.ok(!(await toggle.isChecked()));
+  await isOn(toggle, false);
   await group.getByText('Delete a to-do item for good').waitFor();
   await page.getByLabel('Which tools to show').selectOption('off');
   await group.getByText('Add a todo', { exact: true }).waitFor({ state: 'detached' });
-  await toggle.check();
-  await page.getByText('Delete a todo is on.').waitFor();
+  await flip(toggle, true);
+  await toasted(page, 'Delete a todo is on.');
   assert.ok((await names()).includes(`${TODO}:delete_todo`));
   calm(page);
   await page.context().close();
@@ -57,13 +56,14 @@ test('a tool that is turned off is gone for assistants, and comes back', async (
 test('the keyboard turns a tool off as well', async () => {
   await live(it);
   const page = await visit();
-  const toggle = page.getByRole('switch', { name: 'Reopen a todo on' });
+  const toggle = page.getByRole('switch', { name: 'Reopen a todo', exact: true });
   await toggle.focus();
   await page.keyboard.press('Space');
-  await page.getByText('Reopen a todo is off.').waitFor();
-  await toggle.focus();
+  await toasted(page, 'Reopen a todo is off.');
+  // The focus stays where it was.
   await page.keyboard.press('Space');
-  await page.getByText('Reopen a todo is on.').waitFor();
+  await toasted(page, 'Reopen a todo is on.');
+  assert.ok((await names()).includes(`${TODO}:mark_todo_incomplete`));
   await page.context().close();
 });
 
