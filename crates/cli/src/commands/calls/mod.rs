@@ -134,9 +134,12 @@ impl Show for CallDetails {
             ["bytes".to_owned(), format!("{} in, {} out", call.bytes_in, call.bytes_out)],
         ];
         let user = call.user_id.as_ref().map(ToString::to_string);
-        for (name, value) in
-            [("error", call.error_message.clone()), ("user", user), ("caller", call.caller.clone()), ("trace", call.trace_id.clone())]
-        {
+        for (name, value) in [
+            ("error", call.error_message.clone()),
+            ("user", user),
+            ("caller", call.caller.clone()),
+            ("trace", call.trace_id.clone()),
+        ] {
             rows.extend(value.map(|value| [name.to_owned(), value]));
         }
         text::table(&rows)
