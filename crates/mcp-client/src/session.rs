@@ -65,6 +65,8 @@ impl SessionDoubt {
     pub(crate) fn from_status(status: StatusCode, error: &ClientError, in_session: bool) -> Self {
         let by = if status.is_server_error() { RefusedBy::ServerError } else { RefusedBy::Status };
         match status {
+            // A challenge says what is missing, and a new session would not bring it.
+            _ if asks_for_authorization(error) => Self::None,
             // Whatever words the server has for that.
             StatusCode::NOT_FOUND | StatusCode::GONE if in_session => Self::Lost,
             _ if Self::from_error(error) != Self::None => Self::Suspected(by),
@@ -84,6 +86,14 @@ impl SessionDoubt {
             _ => Self::None,
         }
     }
+}
+
+fn asks_for_authorization(error: &ClientError) -> bool {
+    let challenge = match error {
+        ClientError::AuthorizationNeeded { challenge } => challenge.as_ref(),
+        _ => None,
+    };
+    challenge.is_some_and(|challenge| !challenge.www_authenticate.is_empty())
 }
 
 fn is_about_the_request(error: &ClientError) -> bool {

@@ -53,8 +53,7 @@ struct Listening {
 
 impl Show for Listening {
     fn text(&self) -> String {
-        let console = self.console.as_ref().map(|console| format!("\nconsole at {console}"));
-        format!("listening on {}{}", self.listening, console.unwrap_or_default())
+        format!("listening on {}", self.listening)
     }
 }
 
@@ -68,6 +67,10 @@ pub(crate) async fn run(cx: &Context, args: ServeArgs) -> Result<Verdict, CliErr
     tracing::info!(address = %server.address, auth = ?server.state.auth_mode, "listening");
     let listening = format!("http://{}", server.address);
     let console = console_url(&server);
+    // Beside the result: a script reads one line and may close the pipe then.
+    if let Some(console) = console.as_ref().filter(|_| !cx.output.is_json()) {
+        cx.output.note(&format!("console at {console}"));
+    }
     cx.output.show(&Listening { listening, console })?;
     let stop = CancellationToken::new();
     tokio::select! {

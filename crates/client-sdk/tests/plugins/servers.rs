@@ -42,7 +42,8 @@ fn pid_in(folder: &tempfile::TempDir) -> Pid {
 
 /// The tool whose name begins so; the rest is a hash.
 fn named<'a>(tools: &'a [Tool], begins: &str) -> &'a str {
-    let fits = |name: &&str| name.strip_prefix(begins).is_some_and(|rest| rest.is_empty() || rest.len() == 9);
+    let fits =
+        |name: &&str| name.strip_prefix(begins).is_some_and(|rest| rest.is_empty() || rest.len() == 15);
     let found = names(tools).into_iter().find(fits);
     found.unwrap_or_else(|| panic!("no {begins}: {:?}", names(tools)))
 }

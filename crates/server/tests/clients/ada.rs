@@ -83,7 +83,7 @@ pub(crate) async fn play(stage: &Stage, ada: Connected, revision: &str) {
     change(stage, &ada, revision).await;
     let asked = call(&ada, "mcp_fixture__test_elicitation", json!({ "message": "Who are you?" })).await;
     assert_eq!(asked, format!("User response: {}", answer()));
-    assert_eq!(*ada.service().questions.lock().await, ["Who are you?"]);
+    assert_eq!(*ada.service().questions.lock().await, ["The MCP server mcp.fixture asks:\n\nWho are you?"]);
     timeout(PATIENCE, ada.cancel()).await.expect("the client ends").unwrap();
 }
 

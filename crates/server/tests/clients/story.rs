@@ -103,7 +103,7 @@ async fn take(stage: &Stage, program: &mut Program, step: Step) {
         }
         Step::Ask => {
             let said = program.says("ask").await;
-            assert_eq!(said["question"], "Who are you?");
+            assert_eq!(said["question"], "The MCP server mcp.fixture asks:\n\nWho are you?");
             assert_eq!(said["text"], format!("User response: {}", answer()));
         }
     }
