@@ -196,7 +196,11 @@ async fn stand_by(link: Arc<Link>, tried: oneshot::Sender<()>) {
             Ok(()) => {}
             Err(ClientError::Status { status, text }) if status.is_client_error() => {
                 let error = ClientError::Status { status, text };
-                let doubt = SessionDoubt::from_status(status, &error, session.id.is_some());
+                // Without a session there is none to lose: such a server has no standing stream, and is not asked twice.
+                let doubt = match session.id.is_some() {
+                    true => SessionDoubt::from_status(status, &error, true),
+                    false => SessionDoubt::None,
+                };
                 if link.is_lost(&session, doubt).await {
                     resume.forget();
                     if let Err(error) = link.reopen(&session).await {
