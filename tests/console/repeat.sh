@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests of the console in a browser again and again, on a machine that is busy with something else, and says which
 # runs failed: `tests/console/repeat.sh 20`. STRESS=0 leaves the machine alone; STRESS=4 keeps four processes turning.
-# It needs the binaries (`cargo build`), like the tests themselves. Logs: /tmp/toolyard-console-runs, or LOGS.
+# It needs the binaries (`cargo build`), like the tests themselves. Logs, also of the server and the apps: /tmp/toolyard-console-runs, or LOGS.
 set -uo pipefail
 cd "$(dirname "$0")"
 runs=${1:-20}
@@ -24,7 +24,7 @@ trap '[ ${#busy[@]} -eq 0 ] || kill "${busy[@]}" 2>/dev/null' EXIT
 failed=0
 for ((run = 1; run <= runs; run++)); do
   started=$SECONDS
-  if npm test --silent >"$logs/$run.log" 2>&1; then
+  if STAGE_LOGS="$logs/$run" npm test --silent >"$logs/$run.log" 2>&1; then
     echo "run $run of $runs: passed in $((SECONDS - started)) s"
   else
     failed=$((failed + 1))

@@ -1,10 +1,10 @@
 // A whole platform for one test file: the real server, the to-do app and the assistant as processes, and a scripted model.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { startModel } from './model.mjs';
 
 const root = new URL('../../', import.meta.url).pathname;
@@ -20,6 +20,9 @@ async function freePort() {
   await new Promise((resolve) => server.close(resolve));
   return port;
 }
+
+/** Bounds of the platform that a busy machine would hit although nothing is wrong. */
+const PATIENT = ['calls.timeout_ms=120000', 'calls.wake_timeout_ms=60000', 'sessions.overlay_ms=120000'];
 
 /** A process on a busy machine may take a while to start; one that ended will not start any more. */
 const START_MS = 120_000;
@@ -64,6 +67,7 @@ export async function stage(options = {}) {
     model.close();
     for (const child of children) child.kill('SIGTERM');
     await Promise.all(children.map((child) => child.exitCode ?? child.signalCode ?? new Promise((resolve) => child.on('exit', resolve))));
+    if (process.env.STAGE_LOGS) await keepLogs(dir, process.env.STAGE_LOGS);
     await rm(dir, { recursive: true, force: true });
   };
   try {
@@ -73,6 +77,13 @@ export async function stage(options = {}) {
     await close();
     throw error;
   }
+}
+
+/** What the programs of a stage logged, for whoever looks for the cause of a failure. */
+async function keepLogs(dir, folder) {
+  await mkdir(folder, { recursive: true });
+  const logs = (await readdir(dir)).filter((name) => name.endsWith('.log'));
+  await Promise.all(logs.map((name) => copyFile(join(dir, name), join(folder, `${basename(process.argv[1])}-${name}`))));
 }
 
 async function build({ port, auth = 'dev', settings = [], config = '', assistant = false }, dir, model, children) {
@@ -87,7 +98,7 @@ async function build({ port, auth = 'dev', settings = [], config = '', assistant
   };
   const file = join(dir, 'toolyard.toml');
   await writeFile(file, config);
-  const sets = [`models.scripted={ url = "${model.url}" }`, 'chat.model=scripted/brain', 'model_search.local_servers=false', ...settings];
+  const sets = [`models.scripted={ url = "${model.url}" }`, 'chat.model=scripted/brain', 'model_search.local_servers=false', ...PATIENT, ...settings];
   const serve = async (on) => {
     const url = `http://127.0.0.1:${on}`;
     const server = start('toolyard', ['serve', '--config', file, '--listen', url.slice(7), '--data', dir, '--auth', auth, ...sets.flatMap((set) => ['--set', set])]);
@@ -124,7 +135,7 @@ async function build({ port, auth = 'dev', settings = [], config = '', assistant
   if (assistant) {
     const details = { packageName: ASSISTANT, name: 'Assistant', description: 'Answers when you speak.', appType: 'background', iconUrl: await picture('assistant'), permissions: [{ type: 'MICROPHONE' }], wants: ['assistant'] };
     const settingsFile = join(dir, 'assistant.toml');
-    await writeFile(settingsFile, `model = "scripted/brain"\ndata = "${dir}/assistant.db"\n[models.scripted]\nurl = "${model.url}"\n`);
+    await writeFile(settingsFile, `model = "scripted/brain"\ndata = "${dir}/assistant.db"\n[models.scripted]\nurl = "${model.url}"\n[answer]\nacknowledge_ms = 120000\n`);
     await bring('The assistant', 'toolyard-assistant', details, 'ASSISTANT', ['--config', settingsFile], async (listen) => (await fetch(`http://${listen}/health`)).ok);
     await api('PUT', `/api/installs/${ASSISTANT}/assistant`);
   }
