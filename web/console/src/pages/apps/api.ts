@@ -34,6 +34,9 @@ export const versionQuery = (app: string, version: number) =>
     staleTime: Infinity,
   });
 
+/** While an app is being deleted nothing of it is read again: it would be gone before the page is left. */
+export const deletionKey = (app: string) => ['delete', app];
+
 export const createApp = (body: NewApp) => data(api.POST('/api/apps', { body }));
 export const changeApp = (app: string, body: Partial<AppPatch>) => data(api.PATCH('/api/apps/{package}', { ...path(app), body: body as AppPatch }));
 export const deleteApp = (app: string) => data(api.DELETE('/api/apps/{package}', path(app)));

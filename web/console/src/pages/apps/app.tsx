@@ -1,10 +1,10 @@
 /** One app: details, tools, trying them, versions. */
-import { useQuery } from '@tanstack/react-query';
+import { useIsMutating, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { ErrorBox, Loading } from '../../ui/feedback';
 import { Page } from '../../ui/page';
 import { Tabs } from '../../ui/tabs';
-import { appQuery, type App } from './api';
+import { appQuery, deletionKey, type App } from './api';
 import { Details } from './details';
 import { ToolsTab } from './tools/tab';
 import { TryTab } from './try/tab';
@@ -22,7 +22,8 @@ export function AppPage() {
   const { package: name } = useParams({ from: '/apps/$package' });
   const { tab } = useSearch({ from: '/apps/$package' });
   const navigate = useNavigate();
-  const app = useQuery(appQuery(name));
+  const isDeleted = useIsMutating({ mutationKey: deletionKey(name) }) > 0;
+  const app = useQuery({ ...appQuery(name), enabled: !isDeleted });
   const current = TABS.find(({ id }) => id === tab)?.id ?? 'details';
   const title = app.data?.name || name;
   return (

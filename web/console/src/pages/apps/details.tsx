@@ -11,7 +11,7 @@ import { Card } from '../../ui/page';
 import { Ago } from '../../ui/time';
 import { toast, toastError } from '../../ui/toast';
 import { Unsaved } from '../../ui/unsaved';
-import { appsChanged, changeApp, deleteApp, newKeyOf, newSecretOf, type App } from './api';
+import { appsChanged, changeApp, deleteApp, deletionKey, newKeyOf, newSecretOf, type App } from './api';
 import { detailsOf, draftOf, problemsOf, type AppDraft } from './app-draft';
 import { AppForm, problemsByField } from './app-form';
 import { SecretsDialog, type Shown } from './secrets';
@@ -121,6 +121,7 @@ function Remove({ app }: { app: App }) {
   const [typed, setTyped] = useState('');
   const navigate = useNavigate();
   const remove = useMutation({
+    mutationKey: deletionKey(app.packageName),
     mutationFn: () => deleteApp(app.packageName),
     onSuccess: async () => {
       await navigate({ to: '/apps', ignoreBlocker: true });
