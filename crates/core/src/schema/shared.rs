@@ -1,4 +1,4 @@
-//! Compiled schemas, shared by content: the same definition seen by many users, or loaded anew, is compiled once.
+//! Compiled schemas, shared by content: a definition that many users see, or that is loaded again, is compiled once.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -50,7 +50,7 @@ pub(super) fn get_or_compile(schema: &Value, path: &str) -> Result<Arc<Schema>, 
     Ok(compiled)
 }
 
-/// Keeps a schema that took too long, so that reading its definition anew does not make it a new one.
+/// Keeps a schema that took too long, so that reloading its definition does not reset the mark.
 pub(super) fn remember(schema: &Arc<Schema>) {
     let mut table = table();
     if table.overrun.len() >= MAX_OVERRUN {
