@@ -138,12 +138,15 @@ async fn a_signed_plugin_runs_as_its_manifest_says() {
 }
 
 #[tokio::test]
-async fn the_older_form_loads_unchanged_and_gets_no_permissions() {
+async fn the_older_form_runs_unchanged_with_the_clock_and_no_other_permission() {
     let plugin = plugins::js(OLDER.as_bytes(), &allowing(OLDER.as_bytes()), &host()).unwrap();
     assert_eq!((plugin.name(), plugin.version()), ("dev-time-plugin", "1.0.0"));
-    let error = call(&using(plugin).await, "get_current_time", json!({})).await.unwrap_err();
-    assert!(error.contains("needs the permission `clock`") && error.contains("(line 3, column"), "{error}");
-    assert!(error.contains("runs without `clock`") && error.contains("signed anew"), "{error}");
+    let told =
+        call(&using(plugin).await, "get_current_time", json!({ "timezone": "America/New_York" })).await;
+    let expected = json!({
+        "time": "2026-03-05T19:30:05.000Z", "formatted": "3/5/2026, 2:30:05 PM", "timezone": "America/New_York"
+    });
+    assert_eq!(told.unwrap(), expected);
 
     let mut curator = KeyEntry::new(PublicKey::from_pem(RS256_KEY).unwrap(), "The curators");
     curator.curator_id = Some("curator-1".to_owned());
@@ -158,7 +161,7 @@ async fn the_older_form_loads_unchanged_and_gets_no_permissions() {
     let asking = RS256.replacen('{', r#"{ "permissions": { "clock": true },"#, 1);
     let loaded = JsPlugin::load(asking.as_bytes(), &trust).unwrap();
     assert!(loaded.manifest().permissions.clock && loaded.permissions().is_empty());
-    assert_eq!(loaded.misses(&all), ["clock"]);
+    assert!(loaded.misses(&all).is_empty(), "the older form knows the time anyway");
 }
 
 #[test]

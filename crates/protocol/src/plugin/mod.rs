@@ -72,6 +72,12 @@ impl Manifest {
         self.fields.schema_version.is_none()
     }
 
+    /// Whether its code may know the time with these permissions. The older form has no word for permissions and was
+    /// written for browsers, where all code knows the time; the time tells nothing about the user, so it always does.
+    pub fn may_know_time(&self, granted: &Permissions) -> bool {
+        granted.clock || self.is_older_form()
+    }
+
     /// Whether a host of that version is too old for it.
     pub fn needs_newer_host(&self, host: &semver::Version) -> bool {
         let least = self.fields.min_host_version.as_deref().map(semver::Version::parse);

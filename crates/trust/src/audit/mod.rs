@@ -13,7 +13,7 @@ mod text;
 
 use toolyard_protocol::{
     chat::{ClientToolLimits, client_tool},
-    plugin::{Manifest, Permissions, PluginTool, Storage},
+    plugin::{Manifest, PluginTool, Storage},
 };
 
 pub use report::{Code, Finding, Report, Severity};
@@ -38,7 +38,7 @@ pub fn audit(manifest: &Manifest) -> Report {
         text::look(&tool.executor_code, &place, &mut findings);
         code::look(&tool.executor_code, &place, &manifest.permissions, &mut uses, &mut findings);
     }
-    asked_and_used(&manifest.permissions, uses, &mut findings);
+    asked_and_used(manifest, uses, &mut findings);
     findings.report()
 }
 
@@ -67,11 +67,14 @@ fn described(tool: &PluginTool, place: &str, findings: &mut Findings) {
     }
 }
 
-fn asked_and_used(asked: &Permissions, uses: Uses, findings: &mut Findings) {
+fn asked_and_used(manifest: &Manifest, uses: Uses, findings: &mut Findings) {
+    let asked = &manifest.permissions;
+    // Who need not ask for the time does not miss it.
+    let needs_clock = uses.clock && (asked.clock || !manifest.may_know_time(asked));
     for (what, asked, used, word) in [
         ("network", !asked.network.is_empty(), uses.fetch, "fetch"),
         ("storage", asked.storage != Storage::None, uses.storage, "storage"),
-        ("clock", asked.clock, uses.clock, "Date"),
+        ("clock", asked.clock, needs_clock, "Date"),
     ] {
         let place = format!("permissions.{what}");
         match (asked, used) {

@@ -139,8 +139,16 @@ fn permissions_are_compared_with_what_is_used() {
     );
     let all = "await fetch('https://a.b/'); storage.get('x'); return Date.now()";
     assert_eq!(found(all, json!({ "network": ["a.b"], "storage": true, "clock": true })), []);
-    let found = found("await fetch(a); storage.get('x'); return new Date()", json!({}));
-    assert_eq!(found[..3], [missing("network"), missing("storage"), missing("clock")]);
+    let older = found("await fetch(a); storage.get('x'); return new Date()", json!({}));
+    assert_eq!(older[..2], [missing("network"), missing("storage")]);
+    assert!(!older.contains(&missing("clock")), "the older form knows the time without asking");
+    let manifest = json!({
+        "schemaVersion": 1, "id": "a", "name": "A", "version": "1.0.0", "publisher": "P", "description": "d",
+        "tools": [{ "name": "t", "description": "d", "parameters": { "type": "object" },
+            "executorCode": "return new Date()" }],
+    });
+    let report = audit(&Manifest::read(manifest.to_string().as_bytes()).unwrap());
+    assert_eq!(report.findings[0].place, "permissions.clock");
 }
 
 #[test]

@@ -77,7 +77,9 @@ async function run(id: string, hash: string, tool: string, args: ToolArguments, 
   const code = manifest?.tools.find(({ name }) => name === tool)?.executorCode;
   if (!runs || code === undefined) throw new Error(`The plugin may not run: ${why}.`);
   const user = queryClient.getQueryData(meQuery.queryKey)?.userId ?? '';
-  const { network, storage, clock } = permissions;
+  const { network, storage } = permissions;
+  // The older form has no word for permissions and was written where all code knows the time.
+  const clock = permissions.clock || manifest?.olderForm === true;
   const room = storage === false ? {} : { storage: pluginStorage(id, verdict?.by ?? null, user, storage === true ? undefined : storage) };
   const begun = performance.now();
   return noteRun(id, tool, begun, runSandboxed({ code, args, permissions: { network, storage: storage !== false, clock }, signal, ...room }));

@@ -99,7 +99,10 @@ impl JsPlugin {
             report.findings.iter().any(|found| found.code == Code::MissingPermission && found.place == place)
         };
         [
-            ("clock", beyond.clock || unasked("permissions.clock")),
+            (
+                "clock",
+                !self.manifest.may_know_time(&granted) && (beyond.clock || unasked("permissions.clock")),
+            ),
             ("network", !beyond.network.is_empty() || unasked("permissions.network")),
             ("storage", !beyond.storage.is_none() || unasked("permissions.storage")),
         ]
@@ -143,7 +146,7 @@ impl JsPlugin {
         Ok(Granted {
             hosts: hosts.collect::<Result<_, _>>()?,
             storage: bytes.map(|bytes| host.storage(&self.shelf(), Quota { bytes, ..usual })),
-            clock: permissions.clock,
+            clock: self.manifest.may_know_time(permissions),
         })
     }
 
