@@ -72,6 +72,8 @@ enum Part {
     App,
     /// The load generator: prints requests and seconds.
     Load(load::LoadArgs),
+    /// A worker of the sandbox.
+    SandboxWorker,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -80,6 +82,7 @@ async fn main() {
     match args.part {
         Some(Part::App) => app::run().await,
         Some(Part::Load(load)) => load::run(&load).await,
+        Some(Part::SandboxWorker) => toolyard_sandbox::process::serve_worker(&[]),
         None => measure(&args).await,
     }
 }

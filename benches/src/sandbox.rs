@@ -1,4 +1,5 @@
-//! Plugin calls: the same function natively, in a sandbox the first time, again, and a thousand different ones.
+//! Plugin calls: the same function natively, in worker processes as the server runs it, and on threads as programs of one
+//! user run it.
 
 use std::{
     hint::black_box,
@@ -8,7 +9,11 @@ use std::{
 
 use serde_json::{Value, json, value::RawValue};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use toolyard_net::{ClientSettings, Guard, HttpClient};
+use toolyard_sandbox::process::{
+    PoolParts, RunOwner, RunRequest, SlotLimits, WORKER_ARGUMENT, WorkerCommand, WorkerPool,
+};
 use toolyard_sandbox::{Host, Job, Limits, Permissions, Sandbox};
 
 use crate::process::median;
@@ -45,27 +50,53 @@ fn native(arguments: &str) -> String {
     json!({ "total": total, "dear": dear, "text": format!("{} items: {total:.2}", items.len()) }).to_string()
 }
 
-fn sandbox() -> Sandbox {
+fn host() -> Host {
     let guard = Guard::strict();
-    let host = Host {
+    Host {
         client: HttpClient::new(guard.clone(), ClientSettings::default()),
         guard,
         clock: Arc::new(|| 0),
         random: Arc::new(|bytes: &mut [u8]| bytes.fill(7)),
-    };
-    Sandbox::new(Limits::default(), host)
+    }
 }
 
-/// Milliseconds of one run: on the clock, and of it on a processor.
-async fn run(sandbox: &Sandbox, source: &Arc<str>, arguments: &RawValue) -> (f64, f64) {
-    let job = Job {
+/// Workers as the server has them.
+async fn workers() -> WorkerPool {
+    let program = std::env::current_exe().expect("the path of this program");
+    let parts = PoolParts {
+        command: WorkerCommand { program, arguments: vec![WORKER_ARGUMENT.to_owned()] },
+        limits: Limits::default(),
+        slots: SlotLimits { runs: 8, per_user: 4, per_content: 6, waiting: 64 },
+        host: host(),
+        tasks: TaskTracker::new(),
+    };
+    WorkerPool::start(parts).await.expect("workers")
+}
+
+fn job(source: &Arc<str>, arguments: &RawValue) -> Job {
+    Job {
         source: Arc::clone(source),
         name: "bench.js".to_owned(),
         args: arguments.to_owned(),
         permissions: Permissions::default(),
-    };
+    }
+}
+
+/// Milliseconds of one run on a thread: on the clock, and of it on a processor.
+async fn run(sandbox: &Sandbox, source: &Arc<str>, arguments: &RawValue) -> (f64, f64) {
     let began = Instant::now();
-    let outcome = sandbox.run(job, CancellationToken::new(), &mut |_| ()).await.expect("a result");
+    let outcome = sandbox.run(job(source, arguments), CancellationToken::new(), &mut |_| ()).await;
+    let outcome = outcome.expect("a result");
+    black_box(outcome.json);
+    (milliseconds(began.elapsed()), milliseconds(outcome.used.compute))
+}
+
+/// The same in a worker.
+async fn run_in_worker(pool: &WorkerPool, source: &Arc<str>, arguments: &RawValue) -> (f64, f64) {
+    let began = Instant::now();
+    let owner = RunOwner { user: "ada".into(), content: "bench".into() };
+    let request = RunRequest { job: job(source, arguments), owner, on_kill: Box::new(|| ()) };
+    let outcome = pool.run(request, CancellationToken::new(), &mut |_| ()).await.expect("a result");
     black_box(outcome.json);
     (milliseconds(began.elapsed()), milliseconds(outcome.used.compute))
 }
@@ -78,8 +109,8 @@ pub async fn measure(rounds: usize) {
     let text = arguments().to_string();
     let arguments = RawValue::from_string(text.clone()).expect("JSON");
     let source: Arc<str> = SOURCE.into();
-    let (mut direct, mut cold, mut warm, mut different, mut engine) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut direct, mut cold, mut warm, mut different) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut engine, mut first, mut again, mut other) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for round in 0..rounds.max(1) {
         let began = Instant::now();
         for _ in 0..REPEATS {
@@ -87,12 +118,25 @@ pub async fn measure(rounds: usize) {
         }
         direct.push(milliseconds(began.elapsed()) / REPEATS as f64);
 
-        let sandbox = sandbox();
+        let pool = workers().await;
+        first.push(run_in_worker(&pool, &source, &arguments).await.0);
+        for _ in 0..REPEATS {
+            let (time, compute) = run_in_worker(&pool, &source, &arguments).await;
+            again.push(time);
+            engine.push(compute);
+        }
+        let began = Instant::now();
+        for index in 0..DIFFERENT {
+            let source = format!("const which = '{round}/{index}';\n{SOURCE}").into();
+            run_in_worker(&pool, &source, &arguments).await;
+        }
+        other.push(milliseconds(began.elapsed()) / DIFFERENT as f64);
+        drop(pool);
+
+        let sandbox = Sandbox::new(Limits::default(), host());
         cold.push(run(&sandbox, &source, &arguments).await.0);
         for _ in 0..REPEATS {
-            let (time, compute) = run(&sandbox, &source, &arguments).await;
-            warm.push(time);
-            engine.push(compute);
+            warm.push(run(&sandbox, &source, &arguments).await.0);
         }
         let began = Instant::now();
         for index in 0..DIFFERENT {
@@ -108,10 +152,13 @@ pub async fn measure(rounds: usize) {
     println!("{:<34} {:>9} {:>8}", "way", "ms", "ratio");
     for (way, time) in [
         ("in Rust, JSON to JSON", direct),
-        ("sandbox, first call", median(cold)),
-        ("sandbox, same source again", median(warm)),
-        ("  of it on a processor", median(engine)),
-        ("sandbox, 1,000 different sources", median(different)),
+        ("worker, first call", median(first)),
+        ("worker, same source again", median(again)),
+        ("  of it in the engine", median(engine)),
+        ("worker, 1,000 different sources", median(other)),
+        ("thread, first call", median(cold)),
+        ("thread, same source again", median(warm)),
+        ("thread, 1,000 different sources", median(different)),
     ] {
         println!("{way:<34} {time:>9.4} {:>8.1}", time / direct);
     }

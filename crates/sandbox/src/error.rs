@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// A place in the author's code; both count from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     pub line: u32,
     pub column: u32,
@@ -16,7 +18,7 @@ impl std::fmt::Display for Place {
 }
 
 /// Why a run has no result.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum SandboxError {
     /// The code is not a function body. Nothing of it ran.
     #[error("the code cannot be read: {text}{}", at(.place))]
@@ -28,7 +30,8 @@ pub enum SandboxError {
     #[error("the code did not finish within {limit:?}")]
     TimedOut {
         limit: Duration,
-        /// It did not notice either, and its thread was left alone. Code that does this should not be run again.
+        /// It did not notice either: its process was killed, or its thread was left alone. Code that does this should not
+        /// be run again and again.
         stuck: bool,
     },
     /// It computed for too long.
@@ -59,7 +62,13 @@ pub enum SandboxError {
     /// The caller went away.
     #[error("the run was cancelled")]
     Cancelled,
-    /// No thread was free. The code did not run.
+    /// The process that ran it is gone, without having been asked to end.
+    #[error("the process that ran the code ended unexpectedly ({reason})")]
+    Crashed { reason: String },
+    /// One user has as many runs under way as one user may have. The code did not run.
+    #[error("too many runs of this user are under way (at most {limit}); wait for one to end")]
+    TooManyRuns { limit: usize },
+    /// No thread or process was free. The code did not run.
     #[error("too much other code is running; try again later")]
     Busy,
     /// The engine or the machine failed. It says nothing about the code.

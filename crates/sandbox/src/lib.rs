@@ -2,7 +2,8 @@
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | the way in, the thread of a run, abandoned threads | `sandbox`, `seats` |
+//! | the way in for one user: the thread of a run, abandoned threads | `sandbox`, `seats` |
+//! | the way in for many users: child processes that can be killed | [`process`] |
 //! | every bound | `limits` |
 //! | what is to be run, permissions, the outside world | `job` |
 //! | which hosts may be called | `hosts` |
@@ -54,7 +55,7 @@
 //! | runs, waiting runs | 8, 64 | waits; `Busy` |
 //! | abandoned threads | 4 | see below |
 //!
-//! # What cannot be stopped
+//! # What cannot be interrupted
 //!
 //! The engine looks at the clock once in 10,000 turns of a loop or calls of a function, and within regular expressions.
 //! One turn may take long inside the engine. The built-in functions that we know to run for days or for ever by one call
@@ -62,13 +63,16 @@
 //! steps that we measured, in a debug build: 2.5 s to write an integer of a million bits as text, 7 s to list the 200,000
 //! keys of a proxy; more where the memory allows more. In a loop, code made for it can go on for many hours.
 //!
-//! So a run may be over and not notice. Then `run` answers `TimedOut { stuck: true }` after `grace`, and the thread, which
-//! takes a processor, is left alone until it ends. At most `abandoned` threads are left alone besides the `runs`; beyond
-//! that they keep the place of a run, and when all places are taken `run` answers `Busy`. A caller should not run code
-//! again that got stuck. Whoever has to run code of enemies for many users should do so in a process that can be killed.
+//! There are two ways to run code, for two situations:
 //!
-//! The engine is C in this process: a fault in it is a fault of the process. The limits here hold against code that uses
-//! the language, not against one that knows such a fault.
+//! - [`process::WorkerPool`] runs it in child processes. A run that does not end in time is killed, and its slot is free when
+//!   its process is gone. The engine is written in C: a fault in it ends one child, which has no files, no network and no
+//!   environment. This is for programs that serve many users.
+//! - [`Sandbox`] runs it on threads of this process. A run may be over and not notice. Then `run` answers
+//!   `TimedOut { stuck: true }` after `grace`, and the thread, which takes a processor, is left alone until it ends. At most
+//!   `abandoned` threads are left alone besides the `runs`; beyond that they keep the place of a run, and when all places
+//!   are taken `run` answers `Busy`. A fault in the engine is a fault of the process. This is for programs of one user, who
+//!   chose the code.
 
 mod calls;
 mod dates;
@@ -80,6 +84,7 @@ mod limits;
 mod link;
 mod outcome;
 mod output;
+pub mod process;
 mod sandbox;
 mod seats;
 mod storage;

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// What one run may use, and how many runs there may be. Nothing here can be left out: a sandbox without a bound is none.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Wall time of a run, the wait for a free thread included.
     pub time: Duration,

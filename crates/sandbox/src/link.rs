@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use toolyard_net::MAX_URL_LENGTH;
 
+use crate::limits::Limits;
 use crate::outcome::LogLine;
 
 /// From the run.
@@ -15,7 +17,7 @@ pub(crate) enum ToHost {
 }
 
 /// A call of the host.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Ask {
     Fetch(Request),
     Get { key: String },
@@ -25,7 +27,7 @@ pub(crate) enum Ask {
 }
 
 /// What `fetch` was asked for, within the limits of sizes but not judged otherwise.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Request {
     pub(crate) url: String,
     pub(crate) method: String,
@@ -34,15 +36,53 @@ pub(crate) struct Request {
 }
 
 /// To the run.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Answer {
     pub(crate) id: u32,
     pub(crate) outcome: Result<Settled, String>,
 }
 
 /// What a promise is settled with, as JSON.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Settled {
     Value(String),
     Response(String),
+}
+
+impl Ask {
+    /// Checks sizes. The script inside the engine has checked them before it made copies, but what arrives here may come
+    /// from a process that foreign code has taken over.
+    pub(crate) fn check(&self, limits: &Limits) -> Result<(), String> {
+        match self {
+            Self::Fetch(request) => request.check(limits),
+            Self::Get { key } | Self::Delete { key } => check_key(key, limits),
+            Self::Set { key, value } => {
+                check_key(key, limits)?;
+                within(value.len(), limits.value_bytes, "the value", "bytes")
+            }
+            Self::Keys => Ok(()),
+        }
+    }
+}
+
+impl Request {
+    fn check(&self, limits: &Limits) -> Result<(), String> {
+        within(self.body.as_ref().map_or(0, String::len), limits.request_bytes, "the body", "bytes")?;
+        within(self.url.encode_utf16().count(), MAX_URL_LENGTH, "the URL", "characters")?;
+        if self.headers.len() > limits.request_headers {
+            return Err(format!("fetch takes at most {} headers", limits.request_headers));
+        }
+        for value in self.headers.values() {
+            within(value.encode_utf16().count(), limits.header_length, "a header", "characters")?;
+        }
+        Ok(())
+    }
+}
+
+fn check_key(key: &str, limits: &Limits) -> Result<(), String> {
+    within(key.encode_utf16().count(), limits.key_length, "the key", "characters")
+}
+
+fn within(size: usize, limit: usize, what: &str, unit: &str) -> Result<(), String> {
+    if size > limit { Err(format!("{what} is larger than {limit} {unit}")) } else { Ok(()) }
 }

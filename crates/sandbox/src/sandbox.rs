@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::calls::Calls;
-use crate::engine::{self, Returned, Run};
+use crate::engine::{self, Engine, Returned, Run};
 use crate::error::SandboxError;
 use crate::job::{Host, Job};
 use crate::limits::Limits;
@@ -61,9 +61,17 @@ impl Sandbox {
         // All that one run can send, and the line about dropped lines.
         let (to_host, mut from_run) = mpsc::channel(self.limits.host_calls + self.limits.log_lines + 1);
         let (answer, answers) = sync_channel(self.limits.host_calls);
-        let (limits, host) = (Arc::clone(&self.limits), self.host.clone());
-        let run = Run { job, limits, host, deadline, stop, to_host, answers };
-        let mut done = start(run, seated)?;
+        let run = Run {
+            source: job.source,
+            name: job.name,
+            args: job.args,
+            clock: job.permissions.clock.then(|| Arc::clone(&self.host.clock)),
+            deadline,
+            stop,
+            send: Box::new(move |message| to_host.try_send(message).is_ok()),
+            answers,
+        };
+        let mut done = self.start(run, seated)?;
 
         let mut under_way = FuturesUnordered::new();
         let mut logs = Vec::new();
@@ -97,25 +105,27 @@ impl Sandbox {
         let used = Used { time: began.elapsed(), compute, host_calls, memory };
         Ok(Outcome { json, logs, used })
     }
-}
 
-/// Runs on a thread that nobody joins: one that does not end in time cannot be ended from outside, and a pool that waits
-/// for its threads would keep the program from ending.
-fn start(
-    run: Run,
-    seated: Seated,
-) -> Result<oneshot::Receiver<Result<Returned, SandboxError>>, SandboxError> {
-    let (done, returned) = oneshot::channel();
-    let stack = engine::thread_stack(&run.limits);
-    let thread = std::thread::Builder::new().name("sandbox".to_owned()).stack_size(stack);
-    let started = thread.spawn(move || {
-        let outcome = engine::run(run);
-        // First the seat: whoever hears of the end may start the next run.
-        drop(seated);
-        let _ = done.send(outcome);
-    });
-    match started {
-        Ok(_) => Ok(returned),
-        Err(error) => Err(SandboxError::Broken { text: format!("no thread could be started ({error})") }),
+    /// Runs on a thread that nobody joins: one that does not end in time cannot be ended from outside, and a pool that
+    /// waits for its threads would keep the program from ending.
+    fn start(
+        &self,
+        run: Run,
+        seated: Seated,
+    ) -> Result<oneshot::Receiver<Result<Returned, SandboxError>>, SandboxError> {
+        let (done, returned) = oneshot::channel();
+        let (limits, random) = (Arc::clone(&self.limits), Arc::clone(&self.host.random));
+        let stack = engine::thread_stack(&limits);
+        let thread = std::thread::Builder::new().name("sandbox".to_owned()).stack_size(stack);
+        let started = thread.spawn(move || {
+            let outcome = Engine::prepare(limits, random).and_then(|engine| engine.run(run));
+            // First the seat: whoever hears of the end may start the next run.
+            drop(seated);
+            let _ = done.send(outcome);
+        });
+        match started {
+            Ok(_) => Ok(returned),
+            Err(error) => Err(SandboxError::Broken { text: format!("no thread could be started ({error})") }),
+        }
     }
 }

@@ -1,5 +1,6 @@
-//! One run, on a thread of its own: a new engine, our script, the code, and the loop that brings it answers until it has
-//! a result or is over.
+//! One run, on a thread of its own: a new engine with our script in it, then the code, and the loop that brings it answers
+//! until it has a result or is over. The engine can be made before there is anything to run, so that a run does not wait
+//! for it.
 
 mod chance;
 mod script;
@@ -15,18 +16,18 @@ use std::time::Duration;
 use rquickjs::context::{EvalOptions, intrinsic};
 use rquickjs::{Context, Ctx, Function, Persistent, Promise, Runtime, Value};
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::SandboxError;
-use crate::job::{Host, Job};
+use crate::job::{ClockFn, RandomFn};
 use crate::limits::Limits;
 use crate::link::{Answer, Settled, ToHost};
 use crate::output;
 use script::{Kept, Script};
-use state::State;
+use state::{RunState, State};
 use watch::Watch;
+pub(crate) use watch::processor_time;
 
 /// Stack of a thread beyond that of the engine, for the last frame before the engine notices and for our own frames.
 const STACK_HEADROOM: usize = 2 * 1024 * 1024;
@@ -44,15 +45,21 @@ type Language = (
     intrinsic::Promise,
 );
 
-/// All that a run needs.
+/// Takes a message out of the run; says whether anybody is there.
+pub(crate) type SendToHost = dyn Fn(ToHost) -> bool + Send;
+
+/// All that a run needs, besides an engine.
 pub(crate) struct Run {
-    pub(crate) job: Job,
-    pub(crate) limits: Arc<Limits>,
-    pub(crate) host: Host,
+    /// The body of an async function over `args`.
+    pub(crate) source: Arc<str>,
+    pub(crate) name: String,
+    pub(crate) args: Box<RawValue>,
+    /// Tells the present, if the code may know it.
+    pub(crate) clock: Option<Arc<ClockFn>>,
     pub(crate) deadline: Instant,
     /// The caller left.
     pub(crate) stop: CancellationToken,
-    pub(crate) to_host: mpsc::Sender<ToHost>,
+    pub(crate) send: Box<SendToHost>,
     /// Ends when the caller leaves.
     pub(crate) answers: Receiver<Answer>,
 }
@@ -70,26 +77,45 @@ pub(crate) fn thread_stack(limits: &Limits) -> usize {
     limits.stack + STACK_HEADROOM
 }
 
-/// Runs the job to its end. Blocks.
-pub(crate) fn run(run: Run) -> Result<Returned, SandboxError> {
-    let Run { job, limits, host, deadline, stop, to_host, answers } = run;
-    let watch = Watch::new(&limits, deadline, stop, watch::processor_time);
-    let state = Rc::new(State::new(limits, host, watch, &job.name, to_host));
+/// An engine with our script in it and no foreign code yet. It serves one run, on the thread that made it.
+pub(crate) struct Engine {
+    // The order matters: what is kept of an engine goes before the engine.
+    script: Kept,
+    context: Context,
+    runtime: Runtime,
+    state: Rc<State>,
+}
 
-    let broken = |error: rquickjs::Error| SandboxError::Broken { text: error.to_string() };
-    let runtime = Runtime::new().map_err(broken)?;
-    runtime.set_memory_limit(state.limits.memory);
-    runtime.set_max_stack_size(state.limits.stack);
-    let watching = Rc::clone(&state);
-    runtime.set_interrupt_handler(Some(Box::new(move || watching.watch.is_over())));
-    let context = Context::custom::<Language>(&runtime).map_err(broken)?;
+impl Engine {
+    pub(crate) fn prepare(limits: Arc<Limits>, random: Arc<RandomFn>) -> Result<Self, SandboxError> {
+        let state = Rc::new(State::new(limits, random));
+        let broken = |error: rquickjs::Error| SandboxError::Broken { text: error.to_string() };
+        let runtime = Runtime::new().map_err(broken)?;
+        runtime.set_memory_limit(state.limits.memory);
+        runtime.set_max_stack_size(state.limits.stack);
+        let watching = Rc::clone(&state);
+        runtime.set_interrupt_handler(Some(Box::new(move || watching.is_over())));
+        let context = Context::custom::<Language>(&runtime).map_err(broken)?;
+        let script = context.with(|ctx| {
+            let script = Script::install(&ctx, &state).map_err(|error| script::broken(&error))?;
+            Ok(script.keep(&ctx))
+        })?;
+        Ok(Self { script, context, runtime, state })
+    }
 
-    let steps = Steps::prepare(&context, &state, &answers, &job);
-    let returned = steps.and_then(|steps| steps.follow());
-    state.close_log();
-    let memory = usize::try_from(runtime.memory_usage().malloc_size).unwrap_or(0);
-    let json = output::check(returned?, &state.limits)?;
-    Ok(Returned { json, compute: state.watch.compute(), host_calls: state.asked(), memory })
+    /// Runs the code to its end. Blocks.
+    pub(crate) fn run(self, run: Run) -> Result<Returned, SandboxError> {
+        let Run { source, name, args, clock, deadline, stop, send, answers } = run;
+        let Self { script, context, runtime, state } = self;
+        let watch = Watch::new(&state.limits, deadline, stop, watch::processor_time);
+        state.start(RunState::new(watch, &name, clock, send));
+        let steps = Steps::start(&context, &state, &answers, script, &source, &args);
+        let returned = steps.and_then(|steps| steps.follow());
+        state.close_log();
+        let memory = usize::try_from(runtime.memory_usage().malloc_size).unwrap_or(0);
+        let json = output::check(returned?, &state.limits)?;
+        Ok(Returned { json, compute: state.compute(), host_calls: state.asked(), memory })
+    }
 }
 
 /// Jobs that are run before we look whether there is a result. Looking is cheap; this keeps it out of the way.
@@ -104,22 +130,23 @@ struct Steps<'run> {
 }
 
 impl<'run> Steps<'run> {
-    /// Sets the engine up, reads the code, and starts it.
-    fn prepare(
+    /// Reads the code, and starts it.
+    fn start(
         context: &'run Context,
-        state: &'run Rc<State>,
+        state: &'run State,
         answers: &'run Receiver<Answer>,
-        job: &Job,
+        script: Kept,
+        source: &str,
+        args: &RawValue,
     ) -> Result<Self, SandboxError> {
-        context.with(|ctx| {
-            let script = Script::install(&ctx, state, job.permissions.clock)
-                .map_err(|error| state.watch.ended().unwrap_or_else(|| script::broken(&error)))?;
-            let code = compile(&ctx, &script, state, &job.source)?;
-            let started = script.start.call::<_, Promise<'_>>((code, job.args.get()));
+        let promise = context.with(|ctx| {
+            let script = script.get(&ctx).map_err(|error| script::broken(&error))?;
+            let code = compile(&ctx, &script, state, source)?;
+            let started = script.start.call::<_, Promise<'_>>((code, args.get()));
             let promise = started.map_err(|_| thrown::uncaught(&script, state, &ctx))?;
-            let promise = Persistent::save(&ctx, promise);
-            Ok(Self { context, state, answers, script: script.keep(&ctx), promise })
-        })
+            Ok(Persistent::save(&ctx, promise))
+        })?;
+        Ok(Self { context, state, answers, script, promise })
     }
 
     /// Goes on until there is a result.
@@ -138,10 +165,10 @@ impl<'run> Steps<'run> {
     /// Runs some of what is ready, and says whether there may be more. Each job may make further ones, so the clock is
     /// looked at between them.
     fn run_jobs(&self) -> Result<bool, SandboxError> {
-        self.state.watch.check()?;
+        self.state.check()?;
         for _ in 0..JOBS_BETWEEN_LOOKS {
             match self.context.runtime().execute_pending_job() {
-                Ok(true) => self.state.watch.check()?,
+                Ok(true) => self.state.check()?,
                 Ok(false) => return Ok(false),
                 // What code throws in a job becomes a rejection. Only a job that found no memory fails as a whole, and
                 // whoever waits for it would wait for ever.
@@ -163,14 +190,13 @@ impl<'run> Steps<'run> {
 
     /// Waits for the next answer or timer, and passes it on.
     fn wait(&self) -> Result<(), SandboxError> {
-        let State { watch, .. } = self.state;
         let timer = self.state.next_timer();
         if timer.is_none() && !self.state.is_waiting() {
             return Err(SandboxError::NeverSettled);
         }
-        let until = timer.map_or(watch.deadline, |(due, _)| due.min(watch.deadline));
+        let until = timer.map_or(self.state.deadline(), |(due, _)| due.min(self.state.deadline()));
         let answer = self.answers.recv_timeout(until.saturating_duration_since(Instant::now()));
-        watch.check()?;
+        self.state.check()?;
         match answer {
             Ok(answer) => self.settle(answer),
             Err(RecvTimeoutError::Timeout) => timer.map_or(Ok(()), |(due, id)| self.fire(due, id)),
@@ -209,7 +235,7 @@ impl<'run> Steps<'run> {
     ) -> Result<String, SandboxError> {
         let limit = self.state.limits.output_bytes;
         let written = script.json.call::<_, Value<'js>>((value,));
-        self.state.watch.check()?;
+        self.state.check()?;
         let written = written.map_err(|_| match thrown::uncaught(script, self.state, ctx) {
             SandboxError::Thrown { text, .. } => SandboxError::NotJson { text },
             SandboxError::StackOverflow { .. } => {
@@ -249,7 +275,7 @@ fn compile<'js>(
     let mut options = EvalOptions::default();
     // As existing plugins were written for.
     options.strict = false;
-    options.filename = Some(state.file.clone());
+    options.filename = Some(state.file().to_owned());
     let text = format!("{}{source}\n}})", thrown::BEFORE);
     if text.contains('\0') {
         return Err(SandboxError::Syntax { text: "it has a zero byte in it".to_owned(), place: None });

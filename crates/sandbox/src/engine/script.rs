@@ -37,11 +37,11 @@ pub(super) struct Script<'js> {
 }
 
 impl<'js> Script<'js> {
-    pub(super) fn install(ctx: &Ctx<'js>, state: &Rc<State>, clock: bool) -> rquickjs::Result<Self> {
+    pub(super) fn install(ctx: &Ctx<'js>, state: &Rc<State>) -> rquickjs::Result<Self> {
         let mut options = EvalOptions::default();
         options.filename = Some(OWN_FILE.to_owned());
         let setup: Function<'js> = ctx.eval_with_options(SOURCE, options)?;
-        let host = host(ctx, state, clock)?;
+        let host = host(ctx, state)?;
         let own: Object<'js> = setup.call((host,))?;
         Ok(Self {
             start: own.get("start")?,
@@ -88,25 +88,22 @@ impl Kept {
 
 /// What the script may ask of us. The script is ours, but what it passes on is not: everything is checked again here or
 /// on the async side.
-fn host<'js>(ctx: &Ctx<'js>, state: &Rc<State>, clock: bool) -> rquickjs::Result<Object<'js>> {
+fn host<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> rquickjs::Result<Object<'js>> {
     let host = Object::new(ctx.clone())?;
     bounds(&host, state)?;
-    host.set("clock", clock)?;
 
     let own = Rc::clone(state);
-    host.set("isOver", Function::new(ctx.clone(), move || own.watch.is_over())?)?;
+    host.set("isOver", Function::new(ctx.clone(), move || own.is_over())?)?;
     host.set("isProxy", Function::new(ctx.clone(), |value: Value<'js>| value.is_proxy())?)?;
     let own = Rc::clone(state);
-    host.set(
-        "now",
-        Function::new(ctx.clone(), move || if clock { (own.host.clock)() as f64 } else { f64::NAN })?,
-    )?;
+    let now = move || own.now().map_or(f64::NAN, |milliseconds| milliseconds as f64);
+    host.set("now", Function::new(ctx.clone(), now)?)?;
     let own = Rc::clone(state);
     host.set("random", Function::new(ctx.clone(), move || own.chance.next())?)?;
     let own = Rc::clone(state);
     let uuid = move || {
         let mut bytes = [0; 16];
-        (own.host.random)(&mut bytes);
+        own.fill_random(&mut bytes);
         chance::uuid(bytes)
     };
     host.set("uuid", Function::new(ctx.clone(), uuid)?)?;
@@ -128,7 +125,7 @@ fn host<'js>(ctx: &Ctx<'js>, state: &Rc<State>, clock: bool) -> rquickjs::Result
     let own = Rc::clone(state);
     let uncaught = move |name: String, text: String, stack: String| {
         let error = super::thrown::error(&own, &name, &text, &stack);
-        own.watch.end(error);
+        own.end(error);
     };
     host.set("uncaught", Function::new(ctx.clone(), uncaught)?)?;
 

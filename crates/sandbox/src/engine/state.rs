@@ -1,17 +1,18 @@
-//! What a run has done so far, seen from its own thread: calls, timers, lines.
+//! What a run has done so far, seen from its own thread: calls, timers, lines. The engine is made before it is known what
+//! it will run, so what belongs to the run itself is added when that begins.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
-use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::SendToHost;
 use super::chance::Chance;
 use super::watch::Watch;
 use crate::error::SandboxError;
-use crate::job::Host;
+use crate::job::{ClockFn, RandomFn};
 use crate::limits::Limits;
 use crate::link::{Ask, ToHost};
 use crate::outcome::{LogLevel, LogLine};
@@ -21,18 +22,31 @@ pub(super) const OWN_FILE: &str = "toolyard:sandbox";
 
 pub(super) struct State {
     pub(super) limits: Arc<Limits>,
-    pub(super) host: Host,
-    pub(super) watch: Watch,
     pub(super) chance: Chance,
-    /// The name of the author's code in stacks.
-    pub(super) file: String,
-    to_host: mpsc::Sender<ToHost>,
+    random: Arc<RandomFn>,
+    started: OnceCell<RunState>,
     next_id: Cell<u32>,
     asked: Cell<usize>,
     answered: Cell<usize>,
     timers: RefCell<Vec<(Instant, u32)>>,
     lines: Cell<usize>,
     dropped: Cell<usize>,
+}
+
+/// What is known once there is something to run.
+pub(super) struct RunState {
+    pub(super) watch: Watch,
+    /// The name of the author's code in stacks.
+    file: String,
+    /// Only with the permission.
+    clock: Option<Arc<ClockFn>>,
+    send: Box<SendToHost>,
+}
+
+impl RunState {
+    pub(super) fn new(watch: Watch, name: &str, clock: Option<Arc<ClockFn>>, send: Box<SendToHost>) -> Self {
+        Self { watch, file: file_name(name), clock, send }
+    }
 }
 
 /// Details of a call of the storage.
@@ -44,22 +58,14 @@ struct Entry {
 }
 
 impl State {
-    pub(super) fn new(
-        limits: Arc<Limits>,
-        host: Host,
-        watch: Watch,
-        name: &str,
-        to_host: mpsc::Sender<ToHost>,
-    ) -> Self {
+    pub(super) fn new(limits: Arc<Limits>, random: Arc<RandomFn>) -> Self {
         let mut seed = [0; 32];
-        (host.random)(&mut seed);
+        random(&mut seed);
         Self {
             limits,
-            host,
-            watch,
             chance: Chance::new(seed),
-            file: file_name(name),
-            to_host,
+            random,
+            started: OnceCell::new(),
             next_id: Cell::new(1),
             asked: Cell::default(),
             answered: Cell::default(),
@@ -67,6 +73,59 @@ impl State {
             lines: Cell::default(),
             dropped: Cell::default(),
         }
+    }
+
+    /// The run begins. An engine has one run, so a second beginning changes nothing.
+    pub(super) fn start(&self, run: RunState) {
+        let _ = self.started.set(run);
+    }
+
+    fn watch(&self) -> Option<&Watch> {
+        self.started.get().map(|run| &run.watch)
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.watch().is_some_and(Watch::is_over)
+    }
+
+    pub(super) fn check(&self) -> Result<(), SandboxError> {
+        self.watch().map_or(Ok(()), Watch::check)
+    }
+
+    pub(super) fn ended(&self) -> Option<SandboxError> {
+        self.watch().and_then(Watch::ended)
+    }
+
+    pub(super) fn end(&self, why: SandboxError) {
+        if let Some(watch) = self.watch() {
+            watch.end(why);
+        }
+    }
+
+    pub(super) fn compute(&self) -> Duration {
+        self.watch().map_or(Duration::ZERO, Watch::compute)
+    }
+
+    /// When the run is over; now if there is none.
+    pub(super) fn deadline(&self) -> Instant {
+        self.watch().map_or_else(Instant::now, |watch| watch.deadline)
+    }
+
+    pub(super) fn file(&self) -> &str {
+        self.started.get().map_or("", |run| &run.file)
+    }
+
+    /// The present in milliseconds, for code that may know it.
+    pub(super) fn now(&self) -> Option<i64> {
+        self.started.get()?.clock.as_ref().map(|clock| clock())
+    }
+
+    pub(super) fn fill_random(&self, bytes: &mut [u8]) {
+        (self.random)(bytes);
+    }
+
+    fn send(&self, message: ToHost) -> bool {
+        self.started.get().is_some_and(|run| (run.send)(message))
     }
 
     fn id(&self) -> u32 {
@@ -80,39 +139,18 @@ impl State {
         if self.asked.get() >= self.limits.host_calls {
             let error = SandboxError::TooManyHostCalls { limit: self.limits.host_calls };
             let text = error.to_string();
-            self.watch.end(error);
+            self.end(error);
             return Err(text);
         }
-        let ask = self.read(kind, details)?;
+        let ask = read(kind, details)?;
+        ask.check(&self.limits)?;
         let id = self.id();
-        if self.to_host.try_send(ToHost::Ask { id, ask }).is_err() {
-            self.watch.end(SandboxError::Cancelled);
+        if !self.send(ToHost::Ask { id, ask }) {
+            self.end(SandboxError::Cancelled);
             return Err("the run is over".to_owned());
         }
         self.asked.set(self.asked.get() + 1);
         Ok(id)
-    }
-
-    /// Checks sizes in bytes; the script has checked them in characters, before it made copies.
-    fn read(&self, kind: &str, details: &str) -> Result<Ask, String> {
-        if kind == "fetch" {
-            let request: crate::link::Request =
-                serde_json::from_str(details).map_err(|error| error.to_string())?;
-            let size = request.body.as_ref().map_or(0, String::len);
-            within(size, self.limits.request_bytes, "the body")?;
-            return Ok(Ask::Fetch(request));
-        }
-        if kind == "keys" {
-            return Ok(Ask::Keys);
-        }
-        let Entry { key, value } = serde_json::from_str(details).map_err(|error| error.to_string())?;
-        within(value.len(), self.limits.value_bytes, "the value")?;
-        match kind {
-            "get" => Ok(Ask::Get { key }),
-            "set" => Ok(Ask::Set { key, value }),
-            "delete" => Ok(Ask::Delete { key }),
-            other => Err(format!("there is no call `{other}`")),
-        }
     }
 
     pub(super) fn is_waiting(&self) -> bool {
@@ -171,12 +209,25 @@ impl State {
 
     fn send_line(&self, line: LogLine) {
         // Nobody listens any more: the run will notice by itself.
-        let _ = self.to_host.try_send(ToHost::Log(line));
+        let _ = self.send(ToHost::Log(line));
     }
 }
 
-fn within(size: usize, limit: usize, what: &str) -> Result<(), String> {
-    if size > limit { Err(format!("{what} is larger than {limit} bytes")) } else { Ok(()) }
+fn read(kind: &str, details: &str) -> Result<Ask, String> {
+    match kind {
+        "fetch" => {
+            return serde_json::from_str(details).map(Ask::Fetch).map_err(|error| error.to_string());
+        }
+        "keys" => return Ok(Ask::Keys),
+        _ => {}
+    }
+    let Entry { key, value } = serde_json::from_str(details).map_err(|error| error.to_string())?;
+    match kind {
+        "get" => Ok(Ask::Get { key }),
+        "set" => Ok(Ask::Set { key, value }),
+        "delete" => Ok(Ask::Delete { key }),
+        other => Err(format!("there is no call `{other}`")),
+    }
 }
 
 /// A name that can be found in a stack again.

@@ -12,13 +12,13 @@ pub(super) const BEFORE: &str = "(async function (args) {";
 /// An error that nobody caught.
 pub(super) fn uncaught<'js>(script: &Script<'js>, state: &State, ctx: &Ctx<'js>) -> SandboxError {
     let value = ctx.catch();
-    if let Some(ended) = state.watch.ended() {
+    if let Some(ended) = state.ended() {
         return ended;
     }
     // When there is not even memory for the error, the engine throws null.
     let told = if value.is_null() { None } else { describe(script, value) };
     // Reading it may have run foreign code, for too long.
-    if let Some(ended) = state.watch.ended() {
+    if let Some(ended) = state.ended() {
         return ended;
     }
     match told {
@@ -39,7 +39,7 @@ pub(super) fn out_of_memory(state: &State) -> SandboxError {
 /// The engine says by these two names and texts alone that a limit was hit. Code that throws the same by itself fools
 /// nobody but its author.
 pub(super) fn error(state: &State, name: &str, text: &str, stack: &str) -> SandboxError {
-    let place = place(stack, &state.file);
+    let place = place(stack, state.file());
     match (name, text) {
         ("InternalError", "out of memory") => out_of_memory(state),
         ("RangeError", "Maximum call stack size exceeded") => SandboxError::StackOverflow { place },

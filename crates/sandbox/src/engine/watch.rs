@@ -26,7 +26,7 @@ pub(super) struct Watch {
 }
 
 /// Time that this thread had a processor for. Waiting does not count, nor does a machine that is busy with other things.
-pub(super) fn processor_time() -> Duration {
+pub(crate) fn processor_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 

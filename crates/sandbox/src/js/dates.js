@@ -7,10 +7,11 @@ const toUTC = uncurry(D.toUTCString);
 const nativeDateParse = NativeDate.parse;
 
 function now() {
-  if (!host.clock) {
+  const time = host.now();
+  if (time !== time) {
     throw new Error('the present time needs the permission `clock`; `new Date(value)` works without it');
   }
-  return host.now();
+  return time;
 }
 
 const HAS_ZONE = /(?:z|gmt|utc?|[ecmp][sd]t|[+-]\d\d(?::?\d\d)?)\s*(?:\(.*\))?\s*$/i;

@@ -1,0 +1,218 @@
+//! The child: prepares an engine, waits for something to run, runs it, and prepares the next. Whatever happens, it ends
+//! when its parent does.
+
+use std::io;
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::confine;
+use super::wire::{self, DoneMessage, FromWorker, RunMessage, ToWorker, Work};
+use crate::engine::{self, Engine, Run};
+use crate::error::SandboxError;
+use crate::job::{ClockFn, RandomFn};
+use crate::limits::Limits;
+use crate::link::{Answer, ToHost};
+
+/// A function that a worker brings besides the engine. It takes and gives JSON, and is asked to end by the function that is
+/// passed to it; what does not end is killed.
+#[derive(Debug, Clone, Copy)]
+pub struct NativeFunction {
+    pub name: &'static str,
+    pub call: fn(&str, &(dyn Fn() -> bool + Sync)) -> Result<String, String>,
+}
+
+/// Stack for the functions that a worker brings; some descend deep. It takes memory only as far as it is used.
+const NATIVE_STACK: usize = 32 * 1024 * 1024;
+
+/// A run as the reading thread hands it to the engine's.
+struct Assignment {
+    message: RunMessage,
+    stop: CancellationToken,
+    answers: Receiver<Answer>,
+}
+
+/// The run that is under way, as the reading thread knows it.
+struct Current {
+    stop: CancellationToken,
+    answer: SyncSender<Answer>,
+}
+
+/// Serves runs over standard input, which has to be the socket of a [`WorkerPool`](super::WorkerPool), until that closes.
+/// Does not return.
+pub fn serve_worker(natives: &'static [NativeFunction]) -> ! {
+    let code = match serve(natives) {
+        Ok(()) => 0,
+        // The parent closed the socket or was killed.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => 0,
+        Err(_) => 2,
+    };
+    // Ends the engine's thread as well, whatever it is at.
+    std::process::exit(code)
+}
+
+fn serve(natives: &'static [NativeFunction]) -> io::Result<()> {
+    let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let ToWorker::Setup(limits) = wire::read(&stream)? else {
+        return Err(io::ErrorKind::InvalidData.into());
+    };
+    let limits = Arc::new(limits.within_reason());
+    confine::limit_resources(&limits)?;
+    let (assign, assignments) = sync_channel(1);
+    let (started, starts) = sync_channel(1);
+    let (begin, begins) = sync_channel(1);
+    let (sends, works) = (stream.try_clone()?, Arc::clone(&limits));
+    let thread = std::thread::Builder::new().name("engine".to_owned());
+    let stack = if natives.is_empty() { 0 } else { NATIVE_STACK };
+    thread.stack_size(stack.max(engine::thread_stack(&limits))).spawn(move || {
+        let _guard = ExitGuard;
+        started.send(()).map_err(|_| io::ErrorKind::BrokenPipe)?;
+        let Ok(confined) = begins.recv() else { return Ok(()) };
+        work(&sends, &works, natives, confined, &assignments)
+    })?;
+    // The filter holds for all threads and lets no other start. One that is still starting needs calls that it forbids, and
+    // dies without them: so this waits until the engine's thread is at our code.
+    starts.recv().map_err(|_| io::ErrorKind::BrokenPipe)?;
+    begin.send(confine::forbid_system_calls()).map_err(|_| io::ErrorKind::BrokenPipe)?;
+    follow(&stream, &limits, &assign)
+}
+
+/// Reads what the parent says, also while the engine computes: so it learns at once that the parent is gone.
+fn follow(stream: &UnixStream, limits: &Limits, assign: &SyncSender<Assignment>) -> io::Result<()> {
+    let mut current: Option<Current> = None;
+    loop {
+        match wire::read(stream)? {
+            ToWorker::Run(message) => {
+                let (answer, answers) = sync_channel(limits.host_calls);
+                let stop = CancellationToken::new();
+                current = Some(Current { stop: stop.clone(), answer });
+                let assignment = Assignment { message, stop, answers };
+                assign.send(assignment).map_err(|_| io::ErrorKind::BrokenPipe)?;
+            }
+            ToWorker::Answer(answer) => {
+                if let Some(current) = &current {
+                    // The run may have ended without waiting for it.
+                    let _ = current.answer.try_send(answer);
+                }
+            }
+            // Without its channel a run that waits notices, too.
+            ToWorker::Stop => {
+                if let Some(current) = current.take() {
+                    current.stop.cancel();
+                }
+            }
+            ToWorker::Setup(_) => return Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+}
+
+/// The engine's thread.
+fn work(
+    stream: &UnixStream,
+    limits: &Arc<Limits>,
+    natives: &[NativeFunction],
+    confined: bool,
+    assignments: &Receiver<Assignment>,
+) -> io::Result<()> {
+    let random: Arc<RandomFn> = Arc::new(confine::fill_random);
+    let prepare = || Engine::prepare(Arc::clone(limits), Arc::clone(&random)).map_err(io::Error::other);
+    let mut prepared = None;
+    loop {
+        let engine = match prepared.take() {
+            Some(engine) => engine,
+            None => prepare()?,
+        };
+        wire::write(stream, &FromWorker::Ready { confined })?;
+        let Ok(assignment) = assignments.recv() else { return Ok(()) };
+        confine::limit_processor_time(limits);
+        let done = match &assignment.message.work {
+            Work::Code(_) => run_code(engine, assignment, stream, limits),
+            Work::Native(name) => {
+                prepared = Some(engine);
+                let native = natives.iter().find(|native| native.name == name);
+                native.map_or_else(|| Err(unknown(name)), |native| call_native(native, &assignment, limits))
+            }
+        };
+        wire::write(stream, &FromWorker::Done(done.map_err(without_cause)))?;
+    }
+}
+
+fn run_code(
+    engine: Engine,
+    assignment: Assignment,
+    stream: &UnixStream,
+    limits: &Limits,
+) -> Result<DoneMessage, SandboxError> {
+    let Assignment { message, stop, answers } = assignment;
+    let Work::Code(source) = message.work else { return Err(unknown(&message.name)) };
+    let began = Instant::now();
+    let clock = message.now.map(|now| -> Arc<ClockFn> {
+        Arc::new(move || now.saturating_add(i64::try_from(began.elapsed().as_millis()).unwrap_or(0)))
+    });
+    let broken = |error: io::Error| SandboxError::Broken { text: error.to_string() };
+    let sends = stream.try_clone().map_err(broken)?;
+    let send = move |message| {
+        let message = match message {
+            ToHost::Log(line) => FromWorker::Log(line),
+            ToHost::Ask { id, ask } => FromWorker::Ask { id, ask },
+        };
+        wire::write(&sends, &message).is_ok()
+    };
+    let run = Run {
+        source: source.into(),
+        name: message.name,
+        args: message.args,
+        clock,
+        deadline: began + message.time.min(limits.time),
+        stop,
+        send: Box::new(send),
+        answers,
+    };
+    // The parent counts calls itself.
+    let returned = engine.run(run)?;
+    Ok(DoneMessage { json: returned.json, compute: returned.compute, memory: returned.memory })
+}
+
+fn call_native(
+    native: &NativeFunction,
+    assignment: &Assignment,
+    limits: &Limits,
+) -> Result<DoneMessage, SandboxError> {
+    let end = Instant::now() + assignment.message.time.min(limits.time);
+    let stop = &assignment.stop;
+    let is_over = || stop.is_cancelled() || Instant::now() >= end;
+    let before = engine::processor_time();
+    let call = || (native.call)(assignment.message.args.get(), &is_over);
+    let called = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call));
+    let broken = |text: String| SandboxError::Broken { text };
+    let text = called.map_err(|_| broken(format!("`{}` panicked", native.name)))?;
+    let text = text.map_err(|text| SandboxError::Thrown { text, place: None })?;
+    let json = RawValue::from_string(text).map_err(|error| broken(error.to_string()))?;
+    Ok(DoneMessage { json, compute: engine::processor_time().saturating_sub(before), memory: 0 })
+}
+
+fn unknown(name: &str) -> SandboxError {
+    SandboxError::Broken { text: format!("the worker has no function `{name}`") }
+}
+
+/// A run that was stopped has nothing to tell; the parent knows why.
+fn without_cause(error: SandboxError) -> SandboxError {
+    match error {
+        SandboxError::Cancelled => SandboxError::NeverSettled,
+        other => other,
+    }
+}
+
+/// A worker without its engine is none.
+struct ExitGuard;
+
+impl Drop for ExitGuard {
+    fn drop(&mut self) {
+        std::process::exit(3);
+    }
+}

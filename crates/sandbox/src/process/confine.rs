@@ -1,0 +1,126 @@
+//! What a worker gives up before it sees foreign code. Even code that has taken over the engine, and with it the process,
+//! can only compute and write to the parent.
+
+use std::io;
+
+use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::limits::Limits;
+
+/// Address space besides the memory of the engine: the program, stacks, and what allocators reserve without using it.
+const ADDRESS_SPACE: u64 = 2 * 1024 * 1024 * 1024;
+
+/// Standard streams, the socket and its copies.
+const MAX_DESCRIPTORS: u64 = 16;
+
+/// Seconds of processor time beyond the limit of a run: a run notices by itself if it can.
+const PROCESSOR_GRACE: u64 = 1;
+
+fn limit(resource: Resource, most: u64) -> io::Result<()> {
+    Ok(setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?)
+}
+
+/// Bounds that hold for the whole life of the process.
+pub(super) fn limit_resources(limits: &Limits) -> io::Result<()> {
+    let memory = u64::try_from(limits.memory).unwrap_or(u64::MAX);
+    limit(Resource::As, ADDRESS_SPACE.saturating_add(memory.saturating_mul(2)))?;
+    limit(Resource::Nofile, MAX_DESCRIPTORS)?;
+    limit(Resource::Core, 0)?;
+    limit(Resource::Fsize, 0)?;
+    // If the machine runs out of memory, a worker goes first. Where this cannot be said, the order is the system's.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
+    Ok(())
+}
+
+/// The system ends the process when a run computes for much longer than it may: also where the engine does not look at
+/// the clock, and whatever the parent does meanwhile.
+pub(super) fn limit_processor_time(limits: &Limits) {
+    let used = u64::try_from(clock_gettime(ClockId::ProcessCPUTime).tv_sec).unwrap_or(0);
+    let most = limits.compute.as_secs().saturating_add(1 + PROCESSOR_GRACE).saturating_add(used);
+    // The hard limit stays, so that the next run can have as much. The parent kills where this fails.
+    let _ = setrlimit(Resource::Cpu, Rlimit { current: Some(most), maximum: None });
+}
+
+/// Chance from the system.
+pub(super) fn fill_random(bytes: &mut [u8]) {
+    let mut filled = 0;
+    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match rustix::rand::getrandom(rest, rustix::rand::GetRandomFlags::empty()) {
+            Ok(count) => filled += count,
+            Err(rustix::io::Errno::INTR) => {}
+            // Without chance nothing can be run; the parent tells so.
+            Err(_) => std::process::exit(4),
+        }
+    }
+}
+
+/// Leaves the process only the system calls that computing and talking to the parent need: no files, no network, no other
+/// processes, no new code in memory. Says whether this machine can do that.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(super) fn forbid_system_calls() -> bool {
+    filter().is_ok_and(|filter| seccompiler::apply_filter_all_threads(&filter).is_ok())
+}
+
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+pub(super) fn forbid_system_calls() -> bool {
+    false
+}
+
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn filter() -> Result<seccompiler::BpfProgram, seccompiler::BackendError> {
+    use seccompiler::{
+        SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    };
+
+    const ALLOWED: &[libc::c_long] = &[
+        libc::SYS_brk,
+        libc::SYS_clock_gettime,
+        libc::SYS_clock_nanosleep,
+        libc::SYS_close,
+        libc::SYS_exit,
+        libc::SYS_exit_group,
+        libc::SYS_futex,
+        libc::SYS_getpid,
+        libc::SYS_getrandom,
+        libc::SYS_gettid,
+        libc::SYS_madvise,
+        libc::SYS_mremap,
+        libc::SYS_munmap,
+        libc::SYS_nanosleep,
+        libc::SYS_read,
+        libc::SYS_readv,
+        libc::SYS_recvfrom,
+        libc::SYS_restart_syscall,
+        libc::SYS_rt_sigaction,
+        libc::SYS_rt_sigprocmask,
+        libc::SYS_rt_sigreturn,
+        libc::SYS_sched_yield,
+        libc::SYS_sigaltstack,
+        libc::SYS_write,
+        libc::SYS_writev,
+    ];
+    let argument = |index, operator, value| {
+        SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, value)
+            .and_then(|condition| SeccompRule::new(vec![condition]))
+    };
+    // Memory that can be executed is made before the filter only.
+    let no_code = || {
+        let executable = u64::from(libc::PROT_EXEC.unsigned_abs());
+        argument(2, SeccompCmpOp::MaskedEq(executable), 0)
+    };
+    let mut rules: std::collections::BTreeMap<_, _> = ALLOWED.iter().map(|call| (*call, vec![])).collect();
+    rules.insert(libc::SYS_mmap, vec![no_code()?]);
+    rules.insert(libc::SYS_mprotect, vec![no_code()?]);
+    // A copy of the socket, and nothing else.
+    let duplicate = u64::from(libc::F_DUPFD_CLOEXEC.unsigned_abs());
+    rules.insert(libc::SYS_fcntl, vec![argument(1, SeccompCmpOp::Eq, duplicate)?]);
+    // Its own limits, not those of the parent.
+    rules.insert(libc::SYS_prlimit64, vec![argument(0, SeccompCmpOp::Eq, 0)?]);
+    // To whom the socket is connected, and nobody else: without an address.
+    let no_address = SeccompCondition::new(4, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, 0)?;
+    rules.insert(libc::SYS_sendto, vec![SeccompRule::new(vec![no_address])?]);
+    let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+    let architecture = std::env::consts::ARCH.try_into()?;
+    SeccompFilter::new(rules, refuse, SeccompAction::Allow, architecture)?.try_into()
+}

@@ -1,0 +1,161 @@
+//! One run, seen from the parent: makes the calls that the code asks for, passes its lines on, and ends it in time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use serde_json::value::RawValue;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::wire::{FromWorker, RunMessage, ToWorker, Work};
+use super::worker::{WorkerFault, WorkerProcess};
+use crate::calls::Calls;
+use crate::error::SandboxError;
+use crate::job::{Host, Permissions};
+use crate::limits::Limits;
+use crate::link::Answer;
+use crate::outcome::LogLine;
+use crate::output;
+
+/// What a run came to, and what that says about its worker.
+pub(super) enum RunEnd {
+    /// The worker said so, and waits for the next run.
+    Finished(Result<FinishedRun, SandboxError>),
+    /// The caller left. The worker goes on and does not know.
+    Left,
+    /// The time is over. The worker goes on although it was told when to stop.
+    Overdue,
+    /// The worker is gone, or cannot be understood.
+    Lost(WorkerFault),
+}
+
+pub(super) struct FinishedRun {
+    pub(super) json: Box<RawValue>,
+    pub(super) logs: Vec<LogLine>,
+    pub(super) compute: Duration,
+    pub(super) host_calls: usize,
+    pub(super) memory: usize,
+}
+
+/// What is sent to a worker.
+pub(super) struct Assignment {
+    pub(super) work: Work,
+    pub(super) name: String,
+    pub(super) args: Box<RawValue>,
+    pub(super) permissions: Permissions,
+}
+
+pub(super) struct Supervisor<'a> {
+    pub(super) limits: &'a Arc<Limits>,
+    pub(super) host: &'a Host,
+    pub(super) deadline: Instant,
+    pub(super) cancel: &'a CancellationToken,
+    pub(super) on_log: &'a mut (dyn FnMut(&LogLine) + Send),
+}
+
+impl Supervisor<'_> {
+    pub(super) async fn run(mut self, worker: &mut WorkerProcess, assignment: Assignment) -> RunEnd {
+        let Assignment { work, name, args, permissions } = assignment;
+        let now = permissions.clock.then(|| (self.host.clock)());
+        let time = self.deadline.saturating_duration_since(Instant::now());
+        let message = ToWorker::Run(RunMessage { work, name, args, now, time });
+        let calls = Calls::new(self.host, permissions, Arc::clone(self.limits));
+        let cancel = self.cancel.clone();
+        let kill_at = self.deadline + self.limits.grace;
+        let exchange = self.exchange(worker, &calls, &message);
+        tokio::select! {
+            biased;
+            end = exchange => end,
+            () = cancel.cancelled() => RunEnd::Left,
+            () = sleep_until(kill_at) => RunEnd::Overdue,
+        }
+    }
+
+    /// Until the worker has said what the run came to.
+    async fn exchange(&mut self, worker: &mut WorkerProcess, calls: &Calls, message: &ToWorker) -> RunEnd {
+        if let Err(fault) = worker.send(message).await {
+            return RunEnd::Lost(fault);
+        }
+        let mut under_way = FuturesUnordered::new();
+        let (mut logs, mut host_calls) = (Vec::new(), 0);
+        loop {
+            let message = tokio::select! {
+                biased;
+                message = worker.receive() => message,
+                Some(answer) = under_way.next(), if !under_way.is_empty() => {
+                    match worker.send(&ToWorker::Answer(answer)).await {
+                        Ok(()) => continue,
+                        Err(fault) => return RunEnd::Lost(fault),
+                    }
+                }
+            };
+            match message {
+                Ok(FromWorker::Ready { .. }) => {}
+                // One more than the limit says how many were dropped.
+                Ok(FromWorker::Log(_)) if logs.len() > self.limits.log_lines => return flooded("lines"),
+                Ok(FromWorker::Log(line)) => {
+                    let line = LogLine { text: cut(line.text, self.limits.log_line_length), ..line };
+                    (self.on_log)(&line);
+                    logs.push(line);
+                }
+                Ok(FromWorker::Ask { .. }) if host_calls >= self.limits.host_calls => {
+                    return flooded("calls");
+                }
+                Ok(FromWorker::Ask { id, ask }) => {
+                    host_calls += 1;
+                    let checked = ask.check(self.limits);
+                    under_way.push(async move {
+                        let outcome = match checked {
+                            Ok(()) => calls.make(ask).await,
+                            Err(text) => Err(text),
+                        };
+                        Answer { id, outcome }
+                    });
+                }
+                Ok(FromWorker::Done(Ok(done))) => {
+                    let json = output::check(String::from(Box::<str>::from(done.json)), self.limits);
+                    let (compute, memory) = (done.compute, done.memory);
+                    let run = json.map(|json| FinishedRun { json, logs, compute, host_calls, memory });
+                    return RunEnd::Finished(run);
+                }
+                Ok(FromWorker::Done(Err(error))) => return RunEnd::Finished(Err(self.checked(error))),
+                Err(fault) => return RunEnd::Lost(fault),
+            }
+        }
+    }
+
+    /// An error as the worker tells it. Some are for the parent to say, and texts have their bounds.
+    fn checked(&self, error: SandboxError) -> SandboxError {
+        use SandboxError as E;
+        let short = |text: String| cut(text, self.limits.error_length + 200);
+        match error {
+            E::Syntax { text, place } => E::Syntax { text: short(text), place },
+            E::Thrown { text, place } => E::Thrown { text: short(text), place },
+            E::NotJson { text } => E::NotJson { text: short(text) },
+            E::Broken { text } => E::Broken { text: short(text) },
+            E::TimedOut { .. } => E::TimedOut { limit: self.limits.time, stuck: false },
+            E::TooMuchWork { .. } => E::TooMuchWork { limit: self.limits.compute },
+            E::OutOfMemory { .. } => E::OutOfMemory { limit: self.limits.memory },
+            E::OutputTooLarge { .. } => E::OutputTooLarge { limit: self.limits.output_bytes },
+            E::OutputTooDeep { .. } => E::OutputTooDeep { limit: self.limits.output_depth },
+            E::TooManyHostCalls { .. } => E::TooManyHostCalls { limit: self.limits.host_calls },
+            E::StackOverflow { .. } | E::NeverSettled => error,
+            E::SourceTooLarge { .. }
+            | E::InputTooLarge { .. }
+            | E::Cancelled
+            | E::Crashed { .. }
+            | E::TooManyRuns { .. }
+            | E::Busy => E::Broken { text: "its process told an error that it cannot have".to_owned() },
+        }
+    }
+}
+
+fn flooded(what: &str) -> RunEnd {
+    RunEnd::Lost(WorkerFault::Garbage(format!("it sent more {what} than a run may have")))
+}
+
+fn cut(text: String, most: usize) -> String {
+    if text.chars().nth(most).is_none() { text } else { text.chars().take(most).collect() }
+}

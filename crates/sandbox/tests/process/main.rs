@@ -1,0 +1,76 @@
+//! Runs in worker processes: what one user's code does to the others, and how processes end.
+#![cfg(test)]
+
+mod confined;
+mod faults;
+mod hogs;
+mod runs;
+
+#[path = "../support/mod.rs"]
+#[expect(dead_code, reason = "shared with tests that run code on threads")]
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use toolyard_sandbox::process::{PoolParts, RunOwner, RunRequest, SlotLimits, WorkerCommand, WorkerPool};
+use toolyard_sandbox::{Job, Limits, Outcome, SandboxError};
+
+/// Cannot be interrupted: one turn takes long inside the engine, which looks at the clock once in 10,000 turns.
+const HOG: &str = "console.log('on'); const b = (1n << 500000n) - 1n; for (let i = 0; i < 5000; i++) b * b";
+
+fn command() -> WorkerCommand {
+    WorkerCommand { program: env!("CARGO_BIN_EXE_toolyard-sandbox-worker").into(), arguments: Vec::new() }
+}
+
+fn slots(runs: usize) -> SlotLimits {
+    SlotLimits { runs, per_user: runs, per_content: runs, waiting: 8 }
+}
+
+async fn pool(limits: Limits, slots: SlotLimits) -> WorkerPool {
+    let host = support::host();
+    let parts = PoolParts { command: command(), limits, slots, host, tasks: TaskTracker::new() };
+    WorkerPool::start(parts).await.unwrap()
+}
+
+/// A request of a user, and how often its worker had to be killed.
+fn request(user: &str, job: Job) -> (RunRequest, Arc<AtomicUsize>) {
+    let kills = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&kills);
+    let owner = RunOwner { user: user.into(), content: job.source.as_ref().into() };
+    let on_kill = Box::new(move || {
+        count.fetch_add(1, Ordering::SeqCst);
+    });
+    (RunRequest { job, owner, on_kill }, kills)
+}
+
+async fn run(pool: &WorkerPool, user: &str, job: Job) -> Result<Outcome, SandboxError> {
+    pool.run(request(user, job).0, CancellationToken::new(), &mut |_| ()).await
+}
+
+async fn value(pool: &WorkerPool, user: &str, job: Job) -> String {
+    run(pool, user, job).await.unwrap().json.get().to_owned()
+}
+
+/// Long enough for a machine under load to get through; what shall end early is ended by other means.
+fn patient() -> Limits {
+    Limits { time: Duration::from_secs(120), grace: Duration::from_secs(60), ..Limits::default() }
+}
+
+/// Runs are over soon, and killed soon after.
+fn hasty() -> Limits {
+    Limits { time: Duration::from_millis(1_000), grace: Duration::from_millis(50), ..Limits::default() }
+}
+
+/// Whether any thread of a process is there. The first one may be a zombie while others still end; until then the process
+/// cannot be reaped.
+fn is_alive(process: u32) -> bool {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{process}/task")) else { return false };
+    threads.filter_map(Result::ok).any(|thread| {
+        let status = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        status.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
+    })
+}
