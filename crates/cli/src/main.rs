@@ -30,6 +30,10 @@ use crate::{cli::Cli, commands::Verdict, error::CliError, output::Output};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // Before anything else, so that a worker starts quickly. It is no command for people: the server starts it.
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == toolyard_server::WORKER_ARGUMENT) {
+        toolyard_server::serve_worker();
+    }
     let cli = match Cli::parse_arguments() {
         Ok(cli) => cli,
         Err(code) => return code,

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use tokio_util::task::TaskTracker;
 use toolyard_agent::shortlist::vectors::WordVectors;
 use toolyard_core::{
     CatalogView, Tool,
@@ -10,9 +11,12 @@ use toolyard_core::{
     ports::{Clock, ToolSearch},
 };
 use toolyard_net::{Guard, HttpClient};
-use toolyard_sources::builtin::{Builtin, BuiltinParts};
+use toolyard_sources::{
+    builtin::{Builtin, BuiltinParts, CalculatorSetup},
+    worker::WorkerCommand,
+};
 use toolyard_toolbox::{
-    files::{Access, RootSettings, Roots},
+    files::{Access, RootPolicy, RootSettings, Roots, WriteQuota},
     web_search::{SearchSettings, Secret},
 };
 
@@ -38,6 +42,8 @@ pub(crate) struct Around {
     pub(crate) kept: Arc<KeptResults>,
     pub(crate) vectors: Option<Arc<WordVectors>>,
     pub(crate) environment: toolyard_sources::upstream::Environment,
+    pub(crate) worker: Option<WorkerCommand>,
+    pub(crate) tasks: TaskTracker,
 }
 
 /// The parts of the built-in source. None where it is switched off.
@@ -51,14 +57,16 @@ pub(crate) fn parts(config: &BuiltinConfig, around: Around) -> Result<Option<Bui
         Builtin::named(name).ok_or_else(|| wrong("off", &format!("there is no tool `{name}`")))
     };
     let off = config.off.iter().map(named).collect::<Result<_, _>>()?;
-    let roots = config.roots.iter().map(|root| RootSettings {
-        name: root.name.clone(),
-        folder: root.folder.clone(),
-        access: if root.write { Access::Write } else { Access::Read },
+    let quota = WriteQuota { files: config.files_per_user, bytes: config.file_bytes_per_user };
+    let roots = config.roots.iter().map(|root| {
+        let access = if root.write { Access::Write } else { Access::Read };
+        let settings = RootSettings { name: root.name.clone(), folder: root.folder.clone(), access };
+        let per_user = root.is_per_user();
+        (settings, RootPolicy { shows_hidden: root.hidden, per_user, quota: Some(quota) })
     });
     let roots = match config.roots.is_empty() {
         true => None,
-        false => Some(Roots::open(roots).map_err(|error| wrong("roots", &error))?),
+        false => Some(Roots::open_with(roots).map_err(|error| wrong("roots", &error))?),
     };
     let search = config.search.as_ref().map(|search| search_settings(search, &around)).transpose()?;
     Ok(Some(BuiltinParts {
@@ -71,7 +79,11 @@ pub(crate) fn parts(config: &BuiltinConfig, around: Around) -> Result<Option<Bui
         searches_per_minute: config.searches_per_minute,
         kept: around.kept,
         finder: Arc::new(Finder(around.vectors)),
-        calculation: Duration::from_millis(config.calculation_ms),
+        calculator: CalculatorSetup {
+            worker: around.worker,
+            limit: Duration::from_millis(config.calculation_ms),
+            tasks: around.tasks,
+        },
         off,
     }))
 }

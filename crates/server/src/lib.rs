@@ -54,3 +54,5 @@ pub use speech::Speech;
 pub use state::{AppState, Shared, Stores};
 /// Which tools a model gets to see: for programs that measure how well they are chosen.
 pub use toolyard_agent::shortlist;
+/// What a program does that serves as a worker for plugins: for `toolyard` itself and for programs that embed the server.
+pub use toolyard_sources::worker::{WORKER_ARGUMENT, WorkerCommand, serve_worker};

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use toolyard_core::ports::{Change, Clock, Room, Signals};
 use toolyard_sources::{
     PluginSource,
-    plugin::{PluginParts, PluginSettings, Trust, TrustSetup},
+    plugin::{PluginParts, PluginSettings, Trust, TrustSetup, WorkerCommand},
     upstream::Environment,
 };
 use toolyard_store::SqliteStore;
@@ -61,8 +61,8 @@ pub(crate) async fn desk(
     let trust = Trust::open(setup, around.store.clone(), world.clock.now()).await;
     let trust = Arc::new(trust.map_err(|error| StartError::Config(error.to_string()))?);
     let ids = world.ids.clone();
-    let source = plugins.enabled.then(|| {
-        PluginSource::new(PluginParts {
+    let source = if plugins.enabled {
+        let parts = PluginParts {
             installed: around.store.clone(),
             data: around.store.clone(),
             trust: trust.clone(),
@@ -73,16 +73,34 @@ pub(crate) async fn desk(
             random: Arc::new(move |bytes| ids.fill(bytes)),
             tasks: around.lifecycle.tasks.clone(),
             stopping: around.lifecycle.stopping.clone(),
+            worker: worker(plugins, world)?,
             settings: settings(plugins),
-        })
-    });
+        };
+        Some(PluginSource::new(parts).await.map_err(|error| wrong("worker", error))?)
+    } else {
+        None
+    };
     Ok(PluginDesk { trust, source, installing: tokio::sync::Mutex::new(()) })
+}
+
+/// What is started to run plugins: what the configuration names, else what this program brings.
+fn worker(config: &PluginsConfig, world: &World) -> Result<WorkerCommand, StartError> {
+    if let Some(program) = &config.worker {
+        return Ok(WorkerCommand { program: program.clone(), arguments: Vec::new() });
+    }
+    world.worker().or_else(WorkerCommand::beside_this_program).ok_or_else(|| {
+        wrong(
+            "worker",
+            "this program is not `toolyard`; name the program `toolyard-sandbox-worker` here, or put it beside this one",
+        )
+    })
 }
 
 fn settings(config: &PluginsConfig) -> PluginSettings {
     PluginSettings {
         runs: config.runs,
         runs_per_user: config.runs_per_user,
+        runs_per_plugin: config.runs_per_plugin,
         memory: config.memory_bytes,
         time: Duration::from_millis(config.time_ms),
         compute: Duration::from_millis(config.compute_ms),

@@ -22,6 +22,7 @@ use toolyard_sources::{
     app::AppSourceParts,
     builtin::BuiltinParts,
     upstream::{Environment, UpstreamParts},
+    worker::WorkerCommand,
 };
 use toolyard_store::{LocalSignals, OpenError, SqliteStore};
 
@@ -90,6 +91,9 @@ pub struct World {
     pub console: ConsoleFiles,
     /// What sends requests that leave, if not the server's own client, which follows the configuration.
     pub http: Option<HttpClient>,
+    /// What is started as a worker, for plugins and calculations, if this program is not `toolyard`. It has to call
+    /// [`serve_worker`](crate::serve_worker).
+    pub worker: Option<WorkerCommand>,
 }
 
 impl Default for World {
@@ -108,7 +112,15 @@ impl World {
             environment: Arc::new(move |name| variables.get(name).cloned()),
             console: ConsoleFiles::built(),
             http: None,
+            worker: None,
         }
+    }
+}
+
+impl World {
+    /// What is started as a worker.
+    pub(crate) fn worker(&self) -> Option<WorkerCommand> {
+        self.worker.clone().or_else(WorkerCommand::this_program)
     }
 }
 
@@ -210,6 +222,8 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         kept: kept.clone(),
         vectors: vectors.clone(),
         environment: world.environment.clone(),
+        worker: world.worker(),
+        tasks: lifecycle.tasks.clone(),
     };
     let builtin = builtin::parts(&config.builtin, around)?;
     let around = plugins::Around { store: &store, signals: &signals, web: &web, lifecycle: &lifecycle };
@@ -388,9 +402,6 @@ fn housekeeping(state: &AppState) {
             state.kept.forget_late(state.clock.now());
             state.upstreams.tidy(|user| state.mcp.changes.is_heard(user));
             state.metrics.run_upkeep();
-            if let Some(source) = &state.plugins.source {
-                source.tidy();
-            }
             if let Err(error) = state.plugins.refresh(&*state.clock, &*state.signals).await {
                 tracing::error!(%error, "a list of plugins was not taken; the one before stays in force");
             }

@@ -5,6 +5,7 @@ pub mod builtin;
 mod links;
 pub mod plugin;
 pub mod upstream;
+pub mod worker;
 
 pub use app::AppSource;
 pub use builtin::BuiltinSource;

@@ -212,6 +212,10 @@ pub struct BuiltinConfig {
     pub off: Vec<String>,
     /// Folders in which files can be listed, read and searched. Without any there are no tools for files.
     pub roots: Vec<RootConfig>,
+    /// Files and folders that one user may have in a folder that can be written.
+    pub files_per_user: usize,
+    /// Bytes of those files together.
+    pub file_bytes_per_user: u64,
     /// Who searches the web. Without it there is no such tool.
     pub search: Option<SearchConfig>,
     /// Searches of the web in a minute, of everybody together.
@@ -226,6 +230,8 @@ impl Default for BuiltinConfig {
             enabled: true,
             off: Vec::new(),
             roots: Vec::new(),
+            files_per_user: 2_000,
+            file_bytes_per_user: 64 * 1024 * 1024,
             search: None,
             searches_per_minute: 60,
             calculation_ms: 1_000,
@@ -239,11 +245,25 @@ impl Default for BuiltinConfig {
 pub struct RootConfig {
     /// What paths begin with: `notes` in `notes/today.md`.
     pub name: String,
-    /// Where it is.
+    /// Where it is. `{user}` in it stands for the user: `/srv/{user}/notes`.
     pub folder: PathBuf,
     /// Whether files in it may be written.
     #[serde(default)]
     pub write: bool,
+    /// Whether all users see the same files. By default those of a folder that can be written are each user's own, in a folder
+    /// in it that is named after the user; a folder that can only be read is shared.
+    #[serde(default)]
+    pub shared: Option<bool>,
+    /// Whether names that begin with a dot can be seen and used.
+    #[serde(default)]
+    pub hidden: bool,
+}
+
+impl RootConfig {
+    /// Whether each user has a folder of their own in it.
+    pub fn is_per_user(&self) -> bool {
+        !self.shared.unwrap_or(!self.write)
+    }
 }
 
 /// Who searches the web.

@@ -182,6 +182,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
         ("plugins.catalogue", plugins.catalogue),
         ("plugins.runs", plugins.runs),
         ("plugins.runs_per_user", plugins.runs_per_user),
+        ("plugins.runs_per_plugin", plugins.runs_per_plugin),
     ] {
         at_least(path, value as u64, 1)?;
     }

@@ -10,9 +10,11 @@ use toolyard_protocol::plugin::{ContentHash, MAX_MANIFEST_BYTES, PluginId};
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PluginsConfig {
-    /// Whether users' plugins run on this server. Their code runs in this process, in a sandbox; SECURITY.md says what
-    /// that means.
+    /// Whether users' plugins run on this server. Their code runs in worker processes, each in a sandbox; SECURITY.md says
+    /// what that means.
     pub enabled: bool,
+    /// The program that is started as a worker. By default this program itself.
+    pub worker: Option<PathBuf>,
     /// The public root key that signs key lists and revocations: PEM, or SPKI in base64.
     pub root_key: Option<String>,
     /// The key list, signed by the root. Read again every minute.
@@ -37,10 +39,12 @@ pub struct PluginsConfig {
     pub manifest_bytes: usize,
     /// Versions in the catalogue.
     pub catalogue: usize,
-    /// Runs at once, over all users.
+    /// Runs at once, over all users; also the largest number of worker processes. One user never gets more than half.
     pub runs: usize,
-    /// Runs at once for one user.
+    /// Runs at once for one user. More are refused.
     pub runs_per_user: usize,
+    /// Runs at once of one plugin, over all users. More wait.
+    pub runs_per_plugin: usize,
     /// Memory of one run in bytes.
     pub memory_bytes: usize,
     /// Longest run in milliseconds, waiting included.
@@ -67,6 +71,7 @@ impl Default for PluginsConfig {
     fn default() -> Self {
         Self {
             enabled: false,
+            worker: None,
             root_key: None,
             keys_file: None,
             revocations_file: None,
@@ -81,6 +86,7 @@ impl Default for PluginsConfig {
             catalogue: 10_000,
             runs: 8,
             runs_per_user: 4,
+            runs_per_plugin: 6,
             memory_bytes: 32 * 1024 * 1024,
             time_ms: 20_000,
             compute_ms: 5_000,

@@ -17,7 +17,7 @@ use toolyard_core::ports::{Clock as _, SystemIds};
 use toolyard_net::{ClientSettings, Guard, HttpClient};
 use toolyard_protocol::app::AppKind;
 use toolyard_server::{
-    AppState, ConsoleFiles, Server, World,
+    AppState, ConsoleFiles, Server, WorkerCommand, World,
     auth::Role,
     config::{AuthMode, Config},
 };
@@ -86,6 +86,21 @@ impl Default for Outside {
     }
 }
 
+/// This very program, as it becomes a worker: by the one test that is none.
+fn worker() -> WorkerCommand {
+    let arguments = ["platform::serves_as_worker", "--exact", "--ignored", "--nocapture", "--test-threads=1"];
+    WorkerCommand {
+        program: std::env::current_exe().unwrap(),
+        arguments: arguments.map(str::to_owned).to_vec(),
+    }
+}
+
+#[test]
+#[ignore = "the server under test starts it, as its worker"]
+fn serves_as_worker() {
+    toolyard_server::serve_worker()
+}
+
 impl Platform {
     /// A platform in dev mode.
     pub(crate) async fn start() -> Self {
@@ -138,7 +153,8 @@ impl Platform {
     ) -> Self {
         let environment = ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let (clock_of_all, ids) = (clock.clone(), Arc::new(SystemIds));
-        let world = World { clock: clock_of_all, ids, console, http, ..World::of(&environment) };
+        let worker = Some(worker());
+        let world = World { clock: clock_of_all, ids, console, http, worker, ..World::of(&environment) };
         let server = Server::start(config.clone(), world).await.unwrap();
         let (state, address, stop) = (server.state.clone(), server.address, CancellationToken::new());
         #[expect(clippy::disallowed_methods, reason = "the test waits for it in `stop`")]

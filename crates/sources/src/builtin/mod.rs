@@ -4,12 +4,15 @@
 //! | look for | in |
 //! | --- | --- |
 //! | which tools there are, and which of them are on | `offered` |
+//! | calculating where it can be killed | `calculator` |
 //! | finding tools by words | `search_tools` |
 //! | reading on in a long result | `read_result` |
 
+mod calculator;
 mod offered;
 mod read_result;
 mod search_tools;
+mod user_folder;
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -33,13 +36,18 @@ use toolyard_protocol::{
     result::{McpResult, ToolResult},
 };
 use toolyard_toolbox::{
-    Output, calculate,
+    Output,
     files::{self, Roots},
     page, time,
     web_search::{self, SearchSettings},
 };
 
-pub use self::offered::{Builtin, PACKAGE};
+pub(crate) use self::calculator::CALCULATE;
+use self::calculator::Calculator;
+pub use self::{
+    calculator::CalculatorSetup,
+    offered::{Builtin, PACKAGE},
+};
 
 /// What the tools need.
 pub struct BuiltinParts {
@@ -61,8 +69,8 @@ pub struct BuiltinParts {
     pub kept: Arc<KeptResults>,
     /// Finds tools.
     pub finder: Arc<dyn ToolSearch>,
-    /// Longest calculation.
-    pub calculation: Duration,
+    /// How calculations are made.
+    pub calculator: CalculatorSetup,
     /// Tools that the operator does not want.
     pub off: Vec<Builtin>,
 }
@@ -71,12 +79,14 @@ pub struct BuiltinParts {
 pub struct BuiltinSource {
     parts: BuiltinParts,
     searches: Mutex<(i64, u32)>,
+    calculator: Calculator,
 }
 
 impl BuiltinSource {
     /// A source of these parts.
     pub fn new(parts: BuiltinParts) -> Self {
-        Self { parts, searches: Mutex::new((0, 0)) }
+        let calculator = Calculator::new(parts.calculator.clone(), parts.http.clone(), parts.guard.clone());
+        Self { parts, searches: Mutex::new((0, 0)), calculator }
     }
 
     async fn run(
@@ -86,20 +96,22 @@ impl BuiltinSource {
         given: &ValidArguments,
     ) -> Result<Output, ToolError> {
         let (now, left) = (self.parts.clock.now(), cx.deadline.saturating_duration_since(Instant::now()));
-        let roots = || self.parts.roots.as_ref().ok_or_else(|| absent(which));
+        // Each user sees their own folders.
+        let roots = async || {
+            let roots = self.parts.roots.as_ref().ok_or_else(|| absent(which))?;
+            let own = roots.for_user(&user_folder::user_folder(&cx.user)).await;
+            own.map_err(|error| ToolError::new(ErrorCode::ExecutionError, error.to_string()))
+        };
         match which {
-            Builtin::Calculate => {
-                let limit = self.parts.calculation.min(left);
-                told(calculate::calculate(read(given)?, limit).await)
-            }
+            Builtin::Calculate => self.calculator.run(read(given)?, &cx.user, cx.cancel.clone(), left).await,
             Builtin::CurrentTime => told(time::current_time(&read(given)?, now)),
             Builtin::ConvertTime => told(time::convert_time(&read(given)?, now)),
             Builtin::TimeDifference => told(time::time_difference(&read(given)?, now)),
             Builtin::AddToTime => told(time::add_to_time(&read(given)?, now)),
-            Builtin::ListFiles => told(files::list_files(read(given)?, roots()?).await),
-            Builtin::ReadFile => told(files::read_file(read(given)?, roots()?).await),
-            Builtin::WriteFile => told(files::write_file(read(given)?, roots()?).await),
-            Builtin::SearchFiles => told(files::search_files(read(given)?, roots()?, left).await),
+            Builtin::ListFiles => told(files::list_files(read(given)?, &roots().await?).await),
+            Builtin::ReadFile => told(files::read_file(read(given)?, &roots().await?).await),
+            Builtin::WriteFile => told(files::write_file(read(given)?, &roots().await?).await),
+            Builtin::SearchFiles => told(files::search_files(read(given)?, &roots().await?, left).await),
             Builtin::FetchPage => {
                 told(page::fetch_page(read(given)?, &self.parts.http, &self.parts.guard, left).await)
             }

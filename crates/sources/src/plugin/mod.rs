@@ -1,4 +1,4 @@
-//! Plugins of users: signed manifests whose JavaScript runs in the sandbox.
+//! Plugins of users: signed manifests whose JavaScript runs in worker processes of the sandbox.
 //!
 //! | look for | in |
 //! | --- | --- |
@@ -6,7 +6,7 @@
 //! | a stored plugin, judged anew at each load | `load` |
 //! | the run of one tool | `run` |
 //! | what a run comes to | `outcome` |
-//! | code that cannot be stopped | `stuck` |
+//! | code that had to be killed again and again | `stuck` |
 //! | what a plugin keeps for a user | `storage` |
 
 mod load;
@@ -19,11 +19,9 @@ mod trust;
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use dashmap::DashMap;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_core::{
     CallContext, Reply, Tool, ToolError,
-    catalog::Gauge,
     ports::{
         Change, Clock, InstalledPlugin, InstalledPlugins, PluginData, Plugins, Ready, Room, Signals,
         StoreError, Switch, ToolSource, UserPlugin,
@@ -36,7 +34,11 @@ use toolyard_protocol::{
     call::Activation,
     plugin::{ContentHash, MAX_CODE_BYTES},
 };
-use toolyard_sandbox::{Host, Limits, Sandbox};
+pub use toolyard_sandbox::process::{WorkerCommand, WorkerError};
+use toolyard_sandbox::{
+    Host, Limits,
+    process::{PoolParts, SlotLimits, WorkerPool},
+};
 
 use self::stuck::Stuck;
 pub use self::{
@@ -47,10 +49,12 @@ pub use self::{
 /// Bounds of plugins.
 #[derive(Debug, Clone)]
 pub struct PluginSettings {
-    /// Runs at once, over all users.
+    /// Runs at once, over all users; also the number of worker processes.
     pub runs: usize,
     /// Of those, for one user.
     pub runs_per_user: usize,
+    /// Of those, for one plugin over all users.
+    pub runs_per_plugin: usize,
     /// Memory of one run, in bytes.
     pub memory: usize,
     /// Longest run.
@@ -83,9 +87,16 @@ pub struct PluginParts {
     pub tasks: TaskTracker,
     /// Fires when the server stops.
     pub stopping: CancellationToken,
+    /// How a worker process is started.
+    pub worker: WorkerCommand,
     /// Bounds.
     pub settings: PluginSettings,
 }
+
+/// What is waited beyond the time of a run, or after its caller left, before its process is killed.
+const KILL_GRACE: Duration = Duration::from_secs(1);
+/// Runs that wait for a worker, over all users.
+const MAX_WAITING: usize = 64;
 
 /// Runs the plugins of users.
 pub struct PluginSource {
@@ -94,21 +105,20 @@ pub struct PluginSource {
     trust: Arc<Trust>,
     signals: Arc<dyn Signals>,
     clock: Arc<dyn Clock>,
-    sandbox: Sandbox,
+    workers: WorkerPool,
     stuck: Arc<Stuck>,
-    running: DashMap<UserId, Arc<Gauge>>,
     settings: PluginSettings,
 }
 
 impl PluginSource {
-    /// A source with one sandbox for the whole server.
-    pub fn new(parts: PluginParts) -> Arc<Self> {
+    /// A source with one pool of workers for the whole server.
+    pub async fn new(parts: PluginParts) -> Result<Arc<Self>, WorkerError> {
         let settings = parts.settings;
         let limits = Limits {
             time: settings.time,
             compute: settings.compute,
             memory: settings.memory,
-            runs: settings.runs,
+            grace: KILL_GRACE,
             source_bytes: MAX_CODE_BYTES,
             ..Limits::default()
         };
@@ -119,7 +129,21 @@ impl PluginSource {
             clock: Arc::new(move || clock.now().as_millisecond()),
             random: parts.random,
         };
-        Arc::new(Self {
+        let slots = SlotLimits {
+            runs: settings.runs,
+            per_user: settings.runs_per_user,
+            per_content: settings.runs_per_plugin,
+            waiting: MAX_WAITING,
+        };
+        let tasks = parts.tasks.clone();
+        let workers =
+            WorkerPool::start(PoolParts { command: parts.worker, limits, slots, host, tasks }).await?;
+        if !workers.is_confined() {
+            tracing::warn!(
+                "plugin workers keep all their system calls: this system offers no filter (seccomp) for them"
+            );
+        }
+        Ok(Arc::new(Self {
             stuck: Arc::new(Stuck::new(
                 parts.installed.clone(),
                 parts.signals.clone(),
@@ -131,10 +155,14 @@ impl PluginSource {
             trust: parts.trust,
             signals: parts.signals,
             clock: parts.clock,
-            sandbox: Sandbox::new(limits, host),
-            running: DashMap::new(),
+            workers,
             settings,
-        })
+        }))
+    }
+
+    /// The process numbers of the workers that wait for a call.
+    pub fn idle_workers(&self) -> Vec<u32> {
+        self.workers.idle_workers()
     }
 
     /// Whom we believe.
@@ -142,7 +170,7 @@ impl PluginSource {
         &self.trust
     }
 
-    /// Whether this content got stuck for the user since the start of this process.
+    /// Whether this content had to be killed too often for the user since the start of this process.
     pub fn got_stuck(&self, user: &UserId, hash: &ContentHash) -> bool {
         self.stuck.has(user, hash)
     }
@@ -155,11 +183,6 @@ impl PluginSource {
             return Loaded { hidden: Some(stuck::REASON.to_owned()), ..loaded };
         }
         loaded
-    }
-
-    /// Forgets users for whom nothing runs.
-    pub fn tidy(&self) {
-        self.running.retain(|_, gauge| gauge.now() > 0);
     }
 }
 

@@ -28,6 +28,7 @@ pub(super) fn error(error: SandboxError, tool: &Tool) -> ToolError {
         | SandboxError::NeverSettled
         | SandboxError::TooManyHostCalls { .. }
         | SandboxError::SourceTooLarge { .. }
+        | SandboxError::Crashed { .. }
         | SandboxError::Broken { .. } => ErrorCode::ExecutionError,
         SandboxError::TimedOut { .. } | SandboxError::TooMuchWork { .. } => ErrorCode::Timeout,
         SandboxError::OutputTooLarge { .. }
@@ -35,7 +36,7 @@ pub(super) fn error(error: SandboxError, tool: &Tool) -> ToolError {
         | SandboxError::NotJson { .. } => ErrorCode::InvalidResponse,
         SandboxError::InputTooLarge { .. } => ErrorCode::InvalidArguments,
         SandboxError::Cancelled => ErrorCode::Cancelled,
-        SandboxError::Busy => ErrorCode::Overloaded,
+        SandboxError::TooManyRuns { .. } | SandboxError::Busy => ErrorCode::Overloaded,
     };
     if let SandboxError::Broken { text } = error {
         // Says nothing of the code, and a model can do nothing with it.

@@ -11,14 +11,13 @@ use toolyard_protocol::{
     ErrorCode,
     plugin::{Signer, Storage as AskedRoom},
 };
-use toolyard_sandbox::{Job, LogLine, Permissions, SandboxError};
+use toolyard_sandbox::{
+    Job, LogLine, Permissions,
+    process::{RunOwner, RunRequest},
+};
 use toolyard_trust::Verdict;
 
-use super::{
-    Loaded, PluginSource, outcome,
-    storage::UserStorage,
-    stuck::{Watch, Whose},
-};
+use super::{Loaded, PluginSource, outcome, storage::UserStorage, stuck::Whose};
 
 impl PluginSource {
     pub(super) async fn run(
@@ -28,19 +27,12 @@ impl PluginSource {
         arguments: &ValidArguments,
         loaded: Loaded,
     ) -> Result<Reply, ToolError> {
-        // While the entry is held, so that nobody tidies it away before it counts.
-        let place = self.running.entry(cx.user.clone()).or_default().enter(self.settings.runs_per_user);
-        let _place = place.ok_or_else(|| {
-            let text = format!("Too many plugins of this user are running, so {} did not run.", tool.name);
-            ToolError::new(ErrorCode::Overloaded, text)
-        })?;
         let manifest = loaded.manifest.as_ref();
         let code = manifest.and_then(|all| all.tools.iter().find(|one| one.name == *tool.remote));
         let code: Arc<str> = code.map(|one| one.executor_code.as_str().into()).ok_or_else(|| {
             ToolError::new(ErrorCode::ToolNotHandled, format!("The plugin has no {}.", tool.remote))
         })?;
         let whose = Whose { user: cx.user.clone(), id: loaded.row.id.clone(), hash: loaded.row.hash.clone() };
-        let watch = Watch::over(&self.stuck, whose.clone(), &code);
         let job = Job {
             source: code,
             name: tool.name.as_str().to_owned(),
@@ -50,16 +42,10 @@ impl PluginSource {
         let mut log = |line: &LogLine| {
             tracing::debug!(user = %whose.user, tool = %tool.name, level = ?line.level, "{}", line.text);
         };
-        let ran = self.sandbox.run(job, cx.cancel.clone(), &mut log).await;
-        match &ran {
-            // Whether its thread noticed is not known yet.
-            Err(SandboxError::Cancelled) => drop(watch),
-            Err(SandboxError::TimedOut { stuck: true, .. }) => {
-                watch.ended();
-                self.stuck.switch_off(&whose).await;
-            }
-            _ => watch.ended(),
-        }
+        let owner = RunOwner { user: whose.user.as_str().into(), content: whose.hash.to_string().into() };
+        let (stuck, killed) = (self.stuck.clone(), whose.clone());
+        let request = RunRequest { job, owner, on_kill: Box::new(move || stuck.killed(killed)) };
+        let ran = self.workers.run(request, cx.cancel.clone(), &mut log).await;
         let ran = ran.map_err(|error| outcome::error(error, tool))?;
         Ok(Reply::Done(outcome::result(&ran.json)))
     }
@@ -83,7 +69,8 @@ impl PluginSource {
                 room,
             }) as _
         });
-        Ok(Permissions { hosts, storage, clock: granted.clock })
+        let clock = loaded.manifest.as_ref().is_some_and(|manifest| manifest.may_know_time(granted));
+        Ok(Permissions { hosts, storage, clock })
     }
 }
 

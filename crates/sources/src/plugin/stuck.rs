@@ -1,13 +1,10 @@
-//! Code that cannot be stopped. Some built-in functions of the engine cannot be interrupted, so a run may be over and its
-//! thread go on. Such a plugin is switched off for its user, so that it does not take thread after thread.
+//! Code that had to be killed. Some built-in functions of the engine cannot be interrupted, so a run may not end when its
+//! time is over; then its process is killed, which ends it and costs the next run a new process. A plugin that does this
+//! again and again is switched off for its user.
 
-use std::{
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::sync::Arc;
 
-use dashmap::DashSet;
-use tokio::runtime::Handle;
+use dashmap::DashMap;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_core::ports::{Change, InstalledPlugins, Signals, Switch};
 use toolyard_protocol::{
@@ -16,21 +13,21 @@ use toolyard_protocol::{
 };
 
 /// Why it is switched off, for people.
-pub(super) const REASON: &str =
-    "it could not be stopped when its time was over, so it was switched off; install another version";
-/// What a run may take to notice that its caller left, before it counts as stuck.
-const NOTICE: Duration = Duration::from_secs(3);
-/// Most that is remembered in memory; the store remembers all.
+pub(super) const REASON: &str = "it had to be killed three times because it did not stop when its time was over, or \
+     crashed; install another version";
+/// How often a plugin of one user may have to be killed. A machine under load may be slow once or twice.
+const MAX_KILLS: usize = 3;
+/// Most that is remembered in memory; the store remembers what is switched off.
 const MAX_REMEMBERED: usize = 10_000;
 
-/// Remembers what got stuck: in the store with the plugin, and here also after it was removed, so that installing it again
-/// does not help.
+/// Counts what had to be killed. What is switched off is remembered in the store with the plugin, and here also after it
+/// was removed, so that installing it again does not help.
 pub(super) struct Stuck {
     installed: Arc<dyn InstalledPlugins>,
     signals: Arc<dyn Signals>,
     tasks: TaskTracker,
     stopping: CancellationToken,
-    seen: DashSet<(UserId, ContentHash)>,
+    kills: DashMap<(UserId, ContentHash), usize>,
 }
 
 /// Which plugin of whom.
@@ -48,66 +45,47 @@ impl Stuck {
         tasks: TaskTracker,
         stopping: CancellationToken,
     ) -> Self {
-        Self { installed, signals, tasks, stopping, seen: DashSet::new() }
+        Self { installed, signals, tasks, stopping, kills: DashMap::new() }
     }
 
     pub(super) fn has(&self, user: &UserId, hash: &ContentHash) -> bool {
-        self.seen.contains(&(user.clone(), hash.clone()))
+        self.kills.get(&(user.clone(), hash.clone())).is_some_and(|kills| *kills >= MAX_KILLS)
     }
 
-    /// Switches it off.
-    pub(super) async fn switch_off(&self, whose: &Whose) {
-        if self.seen.len() < MAX_REMEMBERED {
-            self.seen.insert((whose.user.clone(), whose.hash.clone()));
+    /// A run of it had to be killed, or its process died.
+    pub(super) fn killed(self: &Arc<Self>, whose: Whose) {
+        // A server that stops kills what does not stop with it.
+        if self.stopping.is_cancelled() {
+            return;
         }
-        tracing::warn!(user = %whose.user, plugin = %whose.id, hash = %whose.hash, "a plugin got stuck and was switched off");
+        let kills = self.count(&whose);
+        tracing::warn!(user = %whose.user, plugin = %whose.id, hash = %whose.hash, kills, "plugin run killed");
+        if kills >= MAX_KILLS {
+            let stuck = self.clone();
+            self.tasks.spawn(async move { stuck.switch_off(&whose).await });
+        }
+    }
+
+    fn count(&self, whose: &Whose) -> usize {
+        let key = (whose.user.clone(), whose.hash.clone());
+        // Who is full forgets those that are still on; a guard of the map must not be held meanwhile.
+        if self.kills.len() >= MAX_REMEMBERED && !self.kills.contains_key(&key) {
+            self.kills.retain(|_, kills| *kills >= MAX_KILLS);
+            if self.kills.len() >= MAX_REMEMBERED {
+                return 1;
+            }
+        }
+        let mut kills = self.kills.entry(key).or_default();
+        *kills += 1;
+        *kills
+    }
+
+    async fn switch_off(&self, whose: &Whose) {
         let off = Switch::Stopped(REASON.to_owned());
         let stored = self.installed.switch_plugin(&whose.user, &whose.id, &whose.hash, &off).await;
         if let Err(error) = stored {
-            tracing::error!(%error, plugin = %whose.id, "a plugin that got stuck could not be switched off in the store");
+            tracing::error!(%error, plugin = %whose.id, "a plugin that had to be killed could not be switched off in the store");
         }
         self.signals.publish(Change::View(whose.user.clone()));
-    }
-}
-
-/// Looks after a run whose caller may leave: then the sandbox does not say any more whether its thread ended.
-pub(super) struct Watch {
-    stuck: Arc<Stuck>,
-    whose: Option<Whose>,
-    /// The thread of a run holds the code until it ends.
-    code: Weak<str>,
-    runtime: Handle,
-}
-
-impl Watch {
-    pub(super) fn over(stuck: &Arc<Stuck>, whose: Whose, code: &Arc<str>) -> Self {
-        Self {
-            stuck: stuck.clone(),
-            whose: Some(whose),
-            code: Arc::downgrade(code),
-            runtime: Handle::current(),
-        }
-    }
-
-    /// The run came to an end of its own.
-    pub(super) fn ended(mut self) {
-        self.whose = None;
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        let Some(whose) = self.whose.take() else { return };
-        let (stuck, code) = (self.stuck.clone(), self.code.clone());
-        let look = async move {
-            tokio::select! {
-                () = tokio::time::sleep(NOTICE) => {}
-                () = stuck.stopping.cancelled() => return,
-            }
-            if code.strong_count() > 0 {
-                stuck.switch_off(&whose).await;
-            }
-        };
-        self.stuck.tasks.spawn_on(look, &self.runtime);
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use fend_core::{Context, Interrupt};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use form::Step;
@@ -32,7 +32,7 @@ const STACK_BYTES: usize = 32 * 1024 * 1024;
 const SHOWN_CHARS: usize = 80;
 
 /// The arguments of `calculate`.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CalculateArguments {
     /// What to calculate, for example `15% of 80`, `5 km to miles`, `sqrt(2) to 20 dp`, `2^100`,
@@ -121,30 +121,47 @@ pub fn described() -> Described {
     }
 }
 
-/// Calculates off the caller's thread. When the future is dropped, the calculation ends as well.
-pub async fn calculate(arguments: CalculateArguments, limit: Duration) -> Result<Output, CalculateError> {
-    match blocking::run_until(limit, move |is_over| calculate_blocking(&arguments, is_over)).await {
+/// Calculates off the caller's thread. When the future is dropped, the calculation ends as well, mostly: some functions of
+/// fend do not ask. `place` is dropped when it has really ended.
+pub async fn calculate<T: Send + 'static>(
+    arguments: CalculateArguments,
+    limit: Duration,
+    place: T,
+) -> Result<Output, CalculateError> {
+    let work = move |is_over: &(dyn Fn() -> bool + Sync)| {
+        let outcome = calculate_blocking(&arguments, is_over);
+        drop(place);
+        outcome
+    };
+    match blocking::run_until(limit, work).await {
         Ok(outcome) => outcome,
         Err(Unfinished::TooSlow) => Err(CalculateError::TooSlow),
         Err(Unfinished::Failed) => Err(CalculateError::Failed),
     }
 }
 
-/// Calculates on a thread with a stack of its own, and waits for it. Ends soon after `is_over` says so.
+/// Calculates on a thread with a stack of its own, and waits for it. Ends soon after `is_over` says so, mostly: some
+/// functions of fend do not ask. Whoever calculates for others does so where it can be killed.
 pub fn calculate_blocking(
+    arguments: &CalculateArguments,
+    is_over: &(dyn Fn() -> bool + Sync),
+) -> Result<Output, CalculateError> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("calculate".to_owned()).stack_size(STACK_BYTES);
+        // A panic of fend ends the thread, not the process.
+        let running = thread.spawn_scoped(scope, || calculate_here(arguments, is_over));
+        running.map_err(|_| CalculateError::Failed)?.join().unwrap_or(Err(CalculateError::Failed))
+    })
+}
+
+/// Calculates on this thread, which needs a stack of 32 MiB. fend may panic.
+pub fn calculate_here(
     arguments: &CalculateArguments,
     is_over: &(dyn Fn() -> bool + Sync),
 ) -> Result<Output, CalculateError> {
     let expression = arguments.expression.as_str();
     let steps = form::steps(expression)?;
-    let result = std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("calculate".to_owned()).stack_size(STACK_BYTES);
-        // A panic of fend ends the thread, not the process.
-        let running =
-            thread.spawn_scoped(scope, || run(&steps, is_over)).map_err(|_| CalculateError::Failed)?;
-        running.join().unwrap_or(Err(CalculateError::Failed))
-    });
-    match result {
+    match run(&steps, is_over) {
         Ok(result) => Ok(answer(expression, &result)),
         Err(CalculateError::Refused { reason, .. }) => {
             let expression = cut(expression, SHOWN_CHARS);

@@ -130,10 +130,10 @@ fn a_calculation_ends_when_its_time_is_over() {
 #[tokio::test]
 async fn the_time_limit_holds_for_real() {
     let arguments = CalculateArguments { expression: "99999999!".to_owned() };
-    let outcome = calculate(arguments, Duration::from_millis(20)).await;
+    let outcome = calculate(arguments, Duration::from_millis(20), ()).await;
     assert_eq!(outcome, Err(CalculateError::TooSlow));
     let arguments = CalculateArguments { expression: "6 * 7".to_owned() };
-    assert_eq!(calculate(arguments, DEFAULT_LIMIT).await.unwrap().text, "42");
+    assert_eq!(calculate(arguments, DEFAULT_LIMIT, ()).await.unwrap().text, "42");
 }
 
 /// Each of these takes fend's parser an age, or overflows a stack of 2 MiB, if it is handed over as it is.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::FileError;
-use super::roots::{Access, Roots};
+use super::roots::{Access, Roots, is_hidden};
 use crate::blocking;
 use crate::spec::{Described, Hints, Output, schema_of};
 use crate::text::one_line;
@@ -74,6 +74,7 @@ enum Kind {
 fn list(path: &str, roots: &Roots) -> Result<Output, FileError> {
     let place = roots.place(path)?;
     let shown = place.shown();
+    place.check_visible()?;
     let read = place.root.dir.read_dir(&place.relative).map_err(|error| FileError::of(&error, &shown))?;
     let mut entries = Vec::new();
     let mut is_cut = false;
@@ -83,7 +84,8 @@ fn list(path: &str, roots: &Roots) -> Result<Output, FileError> {
             break;
         }
         // What vanishes while we look is left out.
-        entries.extend(entry.ok().map(|entry| look(&entry)));
+        let entry = entry.ok().map(|entry| look(&entry));
+        entries.extend(entry.filter(|entry| place.root.policy.shows_hidden || !is_hidden(&entry.name)));
     }
     entries.sort_by(|a, b| a.name.cmp(&b.name));
 

@@ -5,6 +5,7 @@
 
 mod list;
 mod read;
+mod room;
 mod roots;
 mod search;
 mod wildcard;
@@ -14,7 +15,8 @@ use std::io;
 
 pub use list::{ListFilesArguments, MAX_ENTRIES, list_files};
 pub use read::{DEFAULT_PAGE_BYTES, MAX_SCAN_BYTES, ReadFileArguments, read_file};
-pub use roots::{Access, MAX_PATH_BYTES, RootError, RootSettings, Roots};
+pub use room::WriteQuota;
+pub use roots::{Access, MAX_PATH_BYTES, RootError, RootPolicy, RootSettings, Roots};
 pub use search::{
     MAX_FILE_BYTES, MAX_HITS, MAX_SEARCH_BYTES, MAX_SEARCH_DEPTH, MAX_VISITED, SearchFilesArguments,
     search_files,
@@ -68,6 +70,17 @@ pub enum FileError {
         size: usize,
         /// The most that is taken.
         limit: usize,
+    },
+    /// The user may not write more.
+    #[error(
+        "no more fits in: at most {files} files and folders and {bytes} bytes can be written here; write less, or replace a \
+         file by a shorter one"
+    )]
+    Full {
+        /// Files and folders.
+        files: usize,
+        /// Of all files together.
+        bytes: u64,
     },
     /// The arguments do not fit together.
     #[error("{0}")]

@@ -52,6 +52,7 @@ pub async fn read_file(arguments: ReadFileArguments, roots: &Roots) -> Result<Ou
 fn read(arguments: &ReadFileArguments, roots: &Roots) -> Result<Output, FileError> {
     let place = roots.place(&arguments.path)?;
     let shown = place.shown();
+    place.check_visible()?;
     let mut file = open(&place.root.dir, &place.relative, &shown)?;
     let failed = |error| FileError::of(&error, &shown);
     let size = file.metadata().map_err(failed)?.len();

@@ -1,13 +1,15 @@
 //! The folders that can be used, and paths in them.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use super::FileError;
+use super::room::{Budgets, Room, WriteQuota};
+use crate::blocking;
 use crate::text::cut;
 
 /// Longest path, in bytes.
@@ -36,6 +38,20 @@ pub struct RootSettings {
     pub access: Access,
 }
 
+/// How a root is shared, and what is kept from its users.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RootPolicy {
+    /// Whether names that begin with a dot can be seen and used.
+    pub shows_hidden: bool,
+    /// Whether each user has a folder of their own in it. A folder with `{user}` in its path always is each user's own.
+    pub per_user: bool,
+    /// How much a user may write. Without it there is no bound.
+    pub quota: Option<WriteQuota>,
+}
+
+/// Stands for the user in the path of a folder.
+const USER: &str = "{user}";
+
 /// A root that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RootError {
@@ -61,10 +77,18 @@ pub enum RootError {
 #[derive(Clone, Default)]
 pub struct Roots(Arc<Vec<Root>>);
 
+#[derive(Clone)]
 pub(super) struct Root {
     pub(super) name: String,
-    pub(super) dir: Dir,
+    pub(super) dir: Arc<Dir>,
     pub(super) access: Access,
+    pub(super) policy: RootPolicy,
+    /// What may still be written.
+    pub(super) room: Room,
+    /// The way from `dir` to a user's own folder, where each has one. Nothing can be reached before a user is named.
+    user_path: Option<String>,
+    /// What each user has written where they share it.
+    budgets: Arc<Budgets>,
 }
 
 /// A path that was read: a root and a way down from it.
@@ -77,8 +101,15 @@ pub(super) struct Place<'a> {
 impl Roots {
     /// Opens the folders. They stay the same ones even if they are moved later.
     pub fn open(settings: impl IntoIterator<Item = RootSettings>) -> Result<Self, RootError> {
+        Self::open_with(settings.into_iter().map(|root| (root, RootPolicy::default())))
+    }
+
+    /// The same for several users: see [`Roots::for_user`].
+    pub fn open_with(
+        settings: impl IntoIterator<Item = (RootSettings, RootPolicy)>,
+    ) -> Result<Self, RootError> {
         let mut roots: Vec<Root> = Vec::new();
-        for RootSettings { name, folder, access } in settings {
+        for (RootSettings { name, folder, access }, policy) in settings {
             let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_');
             if name.is_empty() || name.len() > MAX_NAME_BYTES || !name.bytes().all(is_plain) {
                 return Err(RootError::Name(name));
@@ -86,12 +117,39 @@ impl Roots {
             if roots.iter().any(|root| root.name == name) {
                 return Err(RootError::Twice(name));
             }
+            let (folder, user_path) = split(folder, policy.per_user);
             match Dir::open_ambient_dir(&folder, ambient_authority()) {
-                Ok(dir) => roots.push(Root { name, dir, access }),
+                Ok(dir) => roots.push(Root {
+                    name,
+                    dir: Arc::new(dir),
+                    access,
+                    policy,
+                    room: Room::Unlimited,
+                    user_path,
+                    budgets: Arc::default(),
+                }),
                 Err(error) => return Err(RootError::Open { name, folder, reason: error.to_string() }),
             }
         }
         Ok(Self(Arc::new(roots)))
+    }
+
+    /// The folders as one user sees them. `user` becomes the name of a folder where each user has one, which is made if it
+    /// is not there; so it must be a plain name that no other user has.
+    pub async fn for_user(&self, user: &str) -> Result<Self, FileError> {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'@' | b'~');
+        if user.is_empty() || user.starts_with('.') || !user.bytes().all(plain) {
+            return Err(FileError::BadPath {
+                path: cut(user, 100),
+                why: "it cannot name the folder of a user",
+            });
+        }
+        let (all, user) = (self.clone(), user.to_owned());
+        blocking::run(move || {
+            let roots: Result<Vec<_>, _> = all.0.iter().map(|root| root.for_user(&user)).collect();
+            Ok(Self(Arc::new(roots?)))
+        })
+        .await?
     }
 
     pub(super) fn all(&self) -> &[Root] {
@@ -118,6 +176,12 @@ impl Roots {
         if parts.contains(&"..") {
             return Err(bad("`..` is not used; write the whole path from the name of its folder on"));
         }
+        if !root.policy.shows_hidden && parts.iter().any(|part| is_hidden(part)) {
+            return Err(bad("names that begin with a dot are hidden here; choose another one"));
+        }
+        if root.user_path.is_some() {
+            return Err(bad("the folder belongs to one user each, and no user is known"));
+        }
         let relative = if parts.is_empty() { ".".to_owned() } else { parts.join("/") };
         Ok(Place { root, relative })
     }
@@ -128,7 +192,67 @@ impl Roots {
     }
 }
 
+/// The folder to open, and the way from it to that of a user.
+fn split(folder: PathBuf, per_user: bool) -> (PathBuf, Option<String>) {
+    let parts: Vec<_> = folder.components().collect();
+    let at = parts.iter().position(|part| part.as_os_str().to_str().is_some_and(|text| text.contains(USER)));
+    match at {
+        Some(at) => {
+            let rest: PathBuf = parts[at..].iter().collect();
+            let base: PathBuf = parts[..at].iter().collect();
+            let base = if base.as_os_str().is_empty() { PathBuf::from(".") } else { base };
+            (base, Some(rest.to_string_lossy().into_owned()))
+        }
+        None if per_user => (folder, Some(USER.to_owned())),
+        None => (folder, None),
+    }
+}
+
+/// Whether a name is one that listings leave out.
+pub(super) fn is_hidden(name: &str) -> bool {
+    name.starts_with('.')
+}
+
+impl Root {
+    fn for_user(&self, user: &str) -> Result<Self, FileError> {
+        let Some(path) = &self.user_path else {
+            let room = self.policy.quota.map_or(Room::Unlimited, |quota| self.budgets.room(user, quota));
+            return Ok(Self { room, ..self.clone() });
+        };
+        let path = path.replace(USER, user);
+        let failed = |error| FileError::of(&error, &self.name);
+        self.dir.create_dir_all(&path).map_err(failed)?;
+        let dir = Arc::new(self.dir.open_dir(&path).map_err(failed)?);
+        let room = self.policy.quota.map_or(Room::Unlimited, Room::Folder);
+        Ok(Self { dir, room, user_path: None, ..self.clone() })
+    }
+
+    /// Whether writes to it wait for each other: what is left is looked up before and used after.
+    pub(super) fn lock(&self) -> std::sync::MutexGuard<'_, ()> {
+        self.budgets.lock()
+    }
+}
+
 impl Place<'_> {
+    /// A link with a plain name may lead to something hidden; what is not there yet is judged by where it would be.
+    pub(super) fn check_visible(&self) -> Result<(), FileError> {
+        if self.root.policy.shows_hidden {
+            return Ok(());
+        }
+        let hidden = |path: &Path| {
+            path.components()
+                .any(|part| part.as_os_str().to_str().is_none_or(|name| name.len() > 1 && is_hidden(name)))
+        };
+        let mut path = self.relative.as_str();
+        loop {
+            match (self.root.dir.canonicalize(path), path.rsplit_once('/')) {
+                (Ok(real), _) if hidden(&real) => return Err(FileError::NotFound(self.shown())),
+                (Ok(_), _) | (Err(_), None) => return Ok(()),
+                (Err(_), Some((folder, _))) => path = folder,
+            }
+        }
+    }
+
     pub(super) fn is_root(&self) -> bool {
         self.relative == "."
     }
@@ -192,7 +316,7 @@ pub(super) mod tests {
             ("notes", ".", "notes"),
             ("notes/", ".", "notes"),
             ("notes/./a//b.md", "a/b.md", "notes/a/b.md"),
-            ("library/..x/y..", "..x/y..", "library/..x/y.."),
+            ("library/x..y/z..", "x..y/z..", "library/x..y/z.."),
         ] {
             let place = sandbox.roots.place(path).unwrap_or_else(|error| panic!("{path}: {error}"));
             assert_eq!((place.relative.as_str(), place.shown().as_str()), (relative, shown), "{path}");
@@ -230,6 +354,42 @@ pub(super) mod tests {
         assert!(matches!(Roots::open([root("a"), root("a")]), Err(RootError::Twice(_))));
         let missing = RootSettings { folder: folder.path().join("missing"), ..root("a") };
         assert!(matches!(Roots::open([missing]), Err(RootError::Open { .. })));
+    }
+
+    #[tokio::test]
+    async fn each_user_has_their_own_folder_where_it_is_not_shared() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = |name: &str, path: &str, per_user| {
+            let settings = RootSettings {
+                name: name.to_owned(),
+                folder: folder.path().join(path),
+                access: Access::Write,
+            };
+            (settings, RootPolicy { per_user, ..RootPolicy::default() })
+        };
+        let roots = [root("own", "", true), root("path", "in/{user}/x", false), root("all", "", false)];
+        std::fs::create_dir(folder.path().join("in")).unwrap();
+        let roots = Roots::open_with(roots).unwrap();
+        // Without a user there is nothing to reach.
+        assert!(
+            roots.place("own/a").is_err() && roots.place("path/a").is_err() && roots.place("all/a").is_ok()
+        );
+        let own = roots.for_user("ada").await.unwrap();
+        for (path, place) in [("own/a", "ada/a"), ("path/a", "in/ada/x/a"), ("all/a", "a")] {
+            own.place(path).unwrap().root.dir.write("a", "").unwrap();
+            assert!(folder.path().join(place).exists(), "{place}");
+        }
+        for user in ["", ".", "..", "a/b", ".ada", "a\0"] {
+            assert!(roots.for_user(user).await.is_err(), "{user}");
+        }
+    }
+
+    #[test]
+    fn names_that_begin_with_a_dot_are_no_paths() {
+        let sandbox = Sandbox::new();
+        for path in ["notes/.env", "notes/.git/config", "notes/a/.b/c", "notes/./.env"] {
+            assert!(matches!(sandbox.roots.place(path), Err(FileError::BadPath { .. })), "{path}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::FileError;
-use super::roots::{Place, Roots};
+use super::roots::{Place, Roots, is_hidden};
 use super::wildcard::fits;
 use crate::blocking;
 use crate::spec::{Described, Hints, Output, schema_of};
@@ -97,6 +97,7 @@ fn search(
     let place = roots.place(&arguments.path)?;
     let wanted = wanted(arguments)?;
     let shown = place.shown();
+    place.check_visible()?;
     let top = place.root.dir.open_dir(&place.relative).map_err(|error| FileError::of(&error, &shown))?;
     let mut found = Found::default();
     walk(&top, &place, &wanted, &mut found, is_over);
@@ -135,6 +136,9 @@ fn walk(
                 return;
             }
             let (Ok(kind), Ok(name)) = (entry.file_type(), entry.file_name().into_string()) else { continue };
+            if is_hidden(&name) && !place.root.policy.shows_hidden {
+                continue;
+            }
             let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
             if kind.is_file() {
                 files.push(path);

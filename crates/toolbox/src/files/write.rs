@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::FileError;
+use super::room::Usage;
 use super::roots::{Access, Roots};
 use crate::blocking;
 use crate::spec::{Described, Hints, Output, schema_of};
@@ -59,6 +60,11 @@ fn write(arguments: &WriteFileArguments, roots: &Roots) -> Result<Output, FileEr
     if place.is_root() || arguments.path.ends_with('/') {
         return Err(FileError::NotAFile(shown));
     }
+    place.check_visible()?;
+    let _one_at_a_time = place.root.lock();
+    let more = needed(&place.root.dir, &place.relative, size);
+    let freed = place.root.dir.symlink_metadata(&place.relative).map_or(0, |old| old.len());
+    place.root.room.check(&place.root.dir, more, freed)?;
     let failed = |error| FileError::of(&error, &shown);
     let (folder, name) = place.relative.rsplit_once('/').unwrap_or((".", &place.relative));
     if folder != "." {
@@ -73,12 +79,21 @@ fn write(arguments: &WriteFileArguments, roots: &Roots) -> Result<Output, FileEr
     let folder = place.root.dir.open_dir(folder).map_err(failed)?;
     let old = existing(&folder, name, &shown)?;
     put(&folder, name, &arguments.content, old.as_ref()).map_err(failed)?;
+    place.root.room.spend(more);
 
     let done = if old.is_some() { "replaced" } else { "created" };
     Ok(Output {
         text: format!("{shown} was {done} ({size} bytes)"),
         structured: Some(json!({ "path": shown, "outcome": done, "size": size })),
     })
+}
+
+/// What writing a file adds: itself, and the folders on the way that are not there yet.
+fn needed(dir: &Dir, relative: &str, size: usize) -> Usage {
+    let mut paths: Vec<_> = relative.match_indices('/').map(|(at, _)| &relative[..at]).collect();
+    paths.push(relative);
+    let files = paths.iter().filter(|path| dir.symlink_metadata(path).is_err()).count();
+    Usage { files, bytes: size as u64 }
 }
 
 /// What is in the place of the file now.

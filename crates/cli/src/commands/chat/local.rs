@@ -84,7 +84,14 @@ impl LocalArgs {
         if let Some(folder) = &self.files {
             let roots = &mut config.builtin.roots;
             roots.retain(|root| root.name != ROOT);
-            roots.push(RootConfig { name: ROOT.to_owned(), folder: folder.clone(), write: self.write });
+            // There is one user, and the folder is theirs.
+            roots.push(RootConfig {
+                name: ROOT.to_owned(),
+                folder: folder.clone(),
+                write: self.write,
+                shared: Some(true),
+                hidden: false,
+            });
         }
     }
 }
@@ -115,7 +122,13 @@ mod tests {
     #[test]
     fn a_folder_is_read_only_unless_said_otherwise() {
         let mut config = Config::default();
-        let other = RootConfig { name: "notes".to_owned(), folder: "/n".into(), write: true };
+        let other = RootConfig {
+            name: "notes".to_owned(),
+            folder: "/n".into(),
+            write: true,
+            shared: None,
+            hidden: false,
+        };
         config.builtin.roots = vec![other.clone(), RootConfig { name: ROOT.to_owned(), ..other }];
         args("chat --local --files /srv").add_files(&mut config);
         let roots = |config: &Config| {

@@ -79,7 +79,8 @@ pub(super) async fn handler(
         before.hash == verdict.content_hash && matches!(before.switch, Switch::Stopped(_))
     });
     if stopped || source.got_stuck(&who.user, &verdict.content_hash) {
-        let text = "this version could not be stopped when its time was over; install another one";
+        let text =
+            "this version had to be killed too often because it did not stop in time; install another one";
         return Err(conflict(text));
     }
     let granted = match agreed(&body, &manifest, &verdict, before.as_ref()) {

@@ -43,7 +43,13 @@ async fn without_folders_and_a_search_engine_there_are_no_tools_for_them() {
 async fn with_them_there_are() {
     let folder = tempfile::tempdir().unwrap();
     let (p, _device) = with_tools(|config| {
-        let root = RootConfig { name: "notes".to_owned(), folder: folder.path().to_owned(), write: false };
+        let root = RootConfig {
+            name: "notes".to_owned(),
+            folder: folder.path().to_owned(),
+            write: false,
+            shared: None,
+            hidden: false,
+        };
         config.builtin.roots = vec![root];
         config.builtin.search = Some(search(SearchProvider::Searxng, Some("http://127.0.0.1:9/"), None));
     })
@@ -93,7 +99,13 @@ async fn settings_that_cannot_be_are_told_at_the_start() {
     let wrong: [Wrong; 6] = [
         ("there is no tool `fly`", |config| config.builtin.off = vec!["fly".to_owned()]),
         ("builtin.roots", |config| {
-            let root = RootConfig { name: "x".to_owned(), folder: "/no/such/folder".into(), write: false };
+            let root = RootConfig {
+                name: "x".to_owned(),
+                folder: "/no/such/folder".into(),
+                write: false,
+                shared: None,
+                hidden: false,
+            };
             config.builtin.roots = vec![root];
         }),
         ("builtin.search", |config| {

@@ -27,6 +27,31 @@ async fn a_sum_without_end_is_ended() {
     good(&p, "calculate", json!({ "expression": "1+1" })).await;
 }
 
+/// Threads of this process by their names.
+fn threads() -> Vec<String> {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    tasks.filter_map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")).ok()).collect()
+}
+
+#[tokio::test]
+async fn a_calculation_that_cannot_be_interrupted_does_not_go_on_in_the_server() {
+    let (p, _device) = with_tools(|config| config.builtin.calculation_ms = 1_000).await;
+    // Roots of large numbers and continued fractions do not ask whether they shall stop.
+    for expression in [
+        "sqrt(2^8000000)",
+        "cbrt(3^5000000)",
+        "99999!",
+        "1/(3^999999) to fraction",
+        "(2^0.5)^(2^0.5) to 99999 dp",
+    ] {
+        let answer = p.user("ada").call("toolyard:calculate", json!({ "expression": expression })).await;
+        assert!(answer.status.is_success() || answer.code() == "EXECUTION_ERROR", "{expression}: {answer:?}");
+        assert!(!threads().iter().any(|name| name.trim() == "calculate"), "{expression} goes on");
+        let next = good(&p, "calculate", json!({ "expression": "6 * 7" })).await;
+        assert!(next.contains("42"), "{expression}: {next}");
+    }
+}
+
 #[tokio::test]
 async fn times_by_the_clock_of_the_server() {
     let (p, _device) = with_tools(|_| {}).await;

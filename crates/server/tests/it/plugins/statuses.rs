@@ -158,6 +158,27 @@ async fn the_older_form_runs_and_gets_no_permissions() {
 }
 
 #[tokio::test]
+async fn the_older_form_knows_the_time() {
+    let text = include_str!("../../../../../examples/plugins/time-older.json");
+    let manifest: Value = serde_json::from_str(text).unwrap();
+    let hash = hash(&read(&manifest)).unwrap();
+    let (p, _device) = yard(|config| {
+        let id = "dev-time-plugin".parse().unwrap();
+        config.plugins.allow_unsigned = vec![AllowUnsigned { id, hash }];
+    })
+    .await;
+    // Nothing to agree to: it asks for nothing.
+    let installed = install(&p.user("ada"), &manifest).await.expect(201).json();
+    assert_eq!((&installed["status"], &installed["permissions"]), (&json!("unsigned"), &json!({})));
+    let call = json!({ "timezone": "America/New_York" });
+    let answer = p.user("ada").call("plugin.dev-time-plugin:get_current_time", call).await.expect(200);
+    let told = answer.json()["content"].as_str().unwrap().to_owned();
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert!(told["time"].as_str().unwrap().starts_with("2026-01-02T03:04:0"), "{told}");
+    assert!(told["formatted"].as_str().unwrap().starts_with("1/1/2026, 10:04:0"), "{told}");
+}
+
+#[tokio::test]
 async fn revoked_by_the_list_in_the_file() {
     let rooted = Rooted::new();
     rooted.keys(1, 9, vec![entry(1)], vec![]);

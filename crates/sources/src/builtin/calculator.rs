@@ -1,0 +1,125 @@
+//! `calculate`, in a worker process: some of its functions do not ask whether they shall stop, so it has to be possible to
+//! kill them. Programs that embed the server and have no worker calculate on threads of their own.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::value::{RawValue, to_raw_value};
+use tokio::sync::{OnceCell, Semaphore};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use toolyard_core::ToolError;
+use toolyard_net::{Guard, HttpClient};
+use toolyard_protocol::{ErrorCode, UserId};
+use toolyard_sandbox::{
+    Host, Limits, SandboxError,
+    process::{
+        NativeFunction, NativeRequest, PoolParts, RunOwner, SlotLimits, WorkerCommand, WorkerError,
+        WorkerPool,
+    },
+};
+use toolyard_toolbox::{
+    Output,
+    calculate::{CalculateArguments, CalculateError, calculate, calculate_here},
+};
+
+/// The function of a worker.
+pub(crate) const CALCULATE: NativeFunction = NativeFunction { name: "calculate", call: call_in_worker };
+
+/// Calculations at once, over all users. One user never has more than half of them.
+const AT_ONCE: usize = 4;
+/// Calculations of one user, those that wait included: as many as a chat runs at once.
+const PER_USER: usize = 16;
+/// Calculations that wait, over all users.
+const MAX_WAITING: usize = 64;
+/// What a calculation may take beyond its limit to notice that.
+const GRACE: Duration = Duration::from_millis(250);
+
+/// How calculations are made.
+#[derive(Clone)]
+pub struct CalculatorSetup {
+    /// What is started as a worker; without it, threads of this process calculate.
+    pub worker: Option<WorkerCommand>,
+    /// Longest calculation.
+    pub limit: Duration,
+    /// What a stop waits for.
+    pub tasks: TaskTracker,
+}
+
+pub(super) struct Calculator {
+    setup: CalculatorSetup,
+    /// Started by the first calculation.
+    workers: OnceCell<WorkerPool>,
+    /// Where there are no workers. Whoever calculates on holds a place, also after its caller left.
+    threads: Arc<Semaphore>,
+    http: HttpClient,
+    guard: Guard,
+}
+
+impl Calculator {
+    pub(super) fn new(setup: CalculatorSetup, http: HttpClient, guard: Guard) -> Self {
+        let threads = Arc::new(Semaphore::new(AT_ONCE));
+        Self { setup, workers: OnceCell::new(), threads, http, guard }
+    }
+
+    pub(super) async fn run(
+        &self,
+        arguments: CalculateArguments,
+        user: &UserId,
+        cancel: CancellationToken,
+        left: Duration,
+    ) -> Result<Output, ToolError> {
+        let failed = |error: CalculateError| ToolError::new(ErrorCode::ExecutionError, error.to_string());
+        let Some(command) = &self.setup.worker else {
+            let place = Arc::clone(&self.threads).try_acquire_owned().map_err(|_| busy())?;
+            return calculate(arguments, self.setup.limit.min(left), place).await.map_err(failed);
+        };
+        let workers = self
+            .workers
+            .get_or_try_init(|| self.start(command))
+            .await
+            .map_err(|error| failed(CalculateError::Failed).because(error.to_string()))?;
+        let args = to_raw_value(&arguments).unwrap_or_else(|_| RawValue::NULL.to_owned());
+        let owner = RunOwner { user: user.as_str().into(), content: "calculate".into() };
+        let called = workers.call_native(NativeRequest { name: CALCULATE.name, args, owner }, cancel).await;
+        match called {
+            Ok(outcome) => serde_json::from_str(outcome.json.get())
+                .map_err(|error| failed(CalculateError::Failed).because(error.to_string())),
+            Err(SandboxError::Thrown { text, .. }) => Err(ToolError::new(ErrorCode::ExecutionError, text)),
+            Err(SandboxError::TimedOut { .. } | SandboxError::TooMuchWork { .. }) => {
+                Err(failed(CalculateError::TooSlow))
+            }
+            Err(SandboxError::Busy | SandboxError::TooManyRuns { .. }) => Err(busy()),
+            Err(SandboxError::Cancelled) => {
+                Err(ToolError::new(ErrorCode::Cancelled, "The calculation was cancelled."))
+            }
+            Err(error) => Err(failed(CalculateError::Failed).because(error.to_string())),
+        }
+    }
+
+    async fn start(&self, command: &WorkerCommand) -> Result<WorkerPool, WorkerError> {
+        let limit = self.setup.limit;
+        let limits = Limits { time: limit, compute: limit, grace: GRACE, ..Limits::default() };
+        // A calculation calls nothing, so it needs neither time nor chance.
+        let host = Host {
+            client: self.http.clone(),
+            guard: self.guard.clone(),
+            clock: Arc::new(|| 0),
+            random: Arc::new(|_| ()),
+        };
+        let slots =
+            SlotLimits { runs: AT_ONCE, per_user: PER_USER, per_content: AT_ONCE, waiting: MAX_WAITING };
+        let (command, tasks) = (command.clone(), self.setup.tasks.clone());
+        WorkerPool::start(PoolParts { command, limits, slots, host, tasks }).await
+    }
+}
+
+fn busy() -> ToolError {
+    let text = "Too many other calculations are under way, so this one did not run; try again.";
+    ToolError::new(ErrorCode::Overloaded, text)
+}
+
+/// In the worker.
+fn call_in_worker(arguments: &str, is_over: &(dyn Fn() -> bool + Sync)) -> Result<String, String> {
+    let arguments: CalculateArguments = serde_json::from_str(arguments).map_err(|error| error.to_string())?;
+    let output = calculate_here(&arguments, is_over).map_err(|error| error.to_string())?;
+    serde_json::to_string(&output).map_err(|error| error.to_string())
+}

@@ -1,0 +1,109 @@
+//! How much one user may write: files and folders, and bytes.
+//!
+//! In a folder of their own, what is there counts. In one that users share it cannot be told whose a file is, so there
+//! counts what a user has written since the program started.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cap_std::fs::Dir;
+
+use super::FileError;
+
+/// How much a user may write in one root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriteQuota {
+    /// Files and folders.
+    pub files: usize,
+    /// Bytes of all files together.
+    pub bytes: u64,
+}
+
+/// What files take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Usage {
+    pub(super) files: usize,
+    pub(super) bytes: u64,
+}
+
+/// What may be written.
+#[derive(Debug, Clone)]
+pub(super) enum Room {
+    Unlimited,
+    /// The folder is one user's own.
+    Folder(WriteQuota),
+    /// The folder is shared.
+    Budget(Arc<Mutex<Usage>>, WriteQuota),
+}
+
+/// What users have written to a root that they share.
+#[derive(Debug, Default)]
+pub(super) struct Budgets {
+    spent: Mutex<HashMap<String, Arc<Mutex<Usage>>>>,
+    writing: Mutex<()>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Budgets {
+    pub(super) fn room(&self, user: &str, quota: WriteQuota) -> Room {
+        let spent = locked(&self.spent).entry(user.to_owned()).or_default().clone();
+        Room::Budget(spent, quota)
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, ()> {
+        locked(&self.writing)
+    }
+}
+
+impl Room {
+    /// Whether this much more fits. What a replaced file frees is in `freed`.
+    pub(super) fn check(&self, dir: &Dir, more: Usage, freed: u64) -> Result<(), FileError> {
+        let (used, quota) = match self {
+            Self::Unlimited => return Ok(()),
+            Self::Folder(quota) => {
+                (usage(dir, *quota).map_err(|error| FileError::of(&error, "the folder"))?, quota)
+            }
+            Self::Budget(spent, quota) => (*locked(spent), quota),
+        };
+        let bytes = (used.bytes + more.bytes).saturating_sub(freed);
+        if used.files + more.files > quota.files || bytes > quota.bytes {
+            return Err(FileError::Full { files: quota.files, bytes: quota.bytes });
+        }
+        Ok(())
+    }
+
+    /// This much was written.
+    pub(super) fn spend(&self, more: Usage) {
+        if let Self::Budget(spent, _) = self {
+            let mut spent = locked(spent);
+            spent.files += more.files;
+            spent.bytes += more.bytes;
+        }
+    }
+}
+
+/// What a folder holds, counted until it is too much.
+fn usage(dir: &Dir, quota: WriteQuota) -> std::io::Result<Usage> {
+    let mut usage = Usage::default();
+    let mut folders = vec![".".to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in dir.read_dir(&folder)? {
+            let entry = entry?;
+            usage.files += 1;
+            // Of the entry itself, not of what a link leads to.
+            let data = entry.metadata()?;
+            if data.is_dir() {
+                folders.push(format!("{folder}/{}", entry.file_name().to_string_lossy()));
+            } else {
+                usage.bytes = usage.bytes.saturating_add(data.len());
+            }
+            if usage.files > quota.files || usage.bytes > quota.bytes {
+                return Ok(usage);
+            }
+        }
+    }
+    Ok(usage)
+}
