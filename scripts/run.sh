@@ -2,6 +2,8 @@
 # A whole platform on this machine: server, to-do app, assistant, a sample user with simulated glasses. Ctrl-C stops all of it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# Keys, logs and conversations: for nobody else on this machine.
+umask 077
 
 # Every port can be chosen: `TOOLYARD_PORT=9000 TOOLYARD_TODO_PORT=9001 make run`.
 port() { # variable, default
@@ -30,6 +32,8 @@ toolyard() { "$bin/toolyard" --server "$url" "$@"; }
 keys=data/todo.env
 assistant_keys=data/assistant.env
 mkdir -p data
+chmod 700 data
+find data -maxdepth 1 -type f -exec chmod go= {} +
 
 if ! command -v curl >/dev/null; then
   echo "Installing curl, for the commands to try ..."

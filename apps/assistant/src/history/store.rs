@@ -89,8 +89,7 @@ impl Store {
     /// In a file, which is made where it is missing.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder)
-                .map_err(|error| StoreError::Folder { path: path.to_owned(), error })?;
+            create_folder(folder).map_err(|error| StoreError::Folder { path: path.to_owned(), error })?;
         }
         own(path).map_err(|error| StoreError::File { path: path.to_owned(), error })?;
         let connection = Connection::open(path)?;
@@ -239,12 +238,58 @@ fn own(path: &Path) -> std::io::Result<()> {
     options.append(true).create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop)
+    let file = options.open(path)?;
+    drop(file);
+    #[cfg(unix)]
+    for companion in ["", "-wal", "-shm", "-journal"] {
+        let mut path = path.as_os_str().to_owned();
+        path.push(companion);
+        restrict(Path::new(&path))?;
+    }
+    Ok(())
+}
+
+/// Takes a file of an older version away from everybody but its owner.
+#[cfg(unix)]
+fn restrict(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let Ok(found) = std::fs::metadata(path) else { return Ok(()) };
+    let mode = found.permissions().mode() & 0o777;
+    if mode & 0o077 != 0 {
+        tracing::warn!(path = %path.display(), was = %format!("{mode:o}"), "other accounts had access to this; now only its owner has");
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode & 0o700))?;
+    }
+    Ok(())
+}
+
+/// Makes a folder for its owner only. One that is there stays as it is.
+fn create_folder(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn conversations_are_for_their_owner_only() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data/assistant.db");
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let store = Store::open(&path).unwrap();
+        add(&store, "ada", "a secret").await;
+        assert_eq!((mode(&folder.path().join("data")), mode(&path)), (0o700, 0o600));
+        drop(store);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        let _store = Store::open(&path).unwrap();
+        assert_eq!(mode(&path), 0o600, "an older version made it for everybody");
+    }
 
     fn user(name: &str) -> UserId {
         name.parse().unwrap()

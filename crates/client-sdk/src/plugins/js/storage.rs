@@ -102,7 +102,11 @@ fn read(path: &Path, most: usize) -> io::Result<Entries> {
 
 fn write(path: &Path, entries: &Entries) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)?;
     // A file of its owner alone.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(&serde_json::to_vec(entries)?)?;
