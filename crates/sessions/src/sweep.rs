@@ -9,6 +9,9 @@ use crate::{
     stop::STOPS_AT_ONCE,
 };
 
+/// Empty places of a table that are not worth the work.
+const SPARE_PLACES: usize = 1_024;
+
 impl Sessions {
     /// Stops what idles. Called every few seconds.
     pub async fn sweep(&self) {
@@ -35,6 +38,11 @@ impl Sessions {
         self.stop_all(idle_apps).await;
         let ends = idle_users.iter().map(|user| self.end_session(user));
         stream::iter(ends).for_each_concurrent(STOPS_AT_ONCE, |ended| ended.map(drop)).await;
+        // Tables do not become smaller by themselves, and a crowd that left does not come back soon.
+        if self.0.users.capacity() > SPARE_PLACES && self.0.users.capacity() / 4 > self.0.users.len() {
+            self.0.users.shrink_to_fit();
+            self.0.by_session.shrink_to_fit();
+        }
     }
 }
 

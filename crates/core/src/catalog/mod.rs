@@ -301,6 +301,17 @@ impl Catalog {
                 .is_some_and(|c| c.last_used.load(Ordering::Relaxed) >= idle_before);
             used || slot.gauge.now() > 0
         });
+        // A package that no view and no call holds is loaded again when somebody asks for it. Without this, every user of an
+        // upstream that knows its users would leave their own copy of it behind.
+        self.apps.retain(|_, entry| Arc::strong_count(entry) > 1);
+        self.slots.retain(|_, slot| Arc::strong_count(slot) > 1 || Arc::strong_count(&slot.gauge) > 1);
+        self.apps.shrink_to_fit();
+        self.users.shrink_to_fit();
+    }
+
+    /// How many packages are cached, those of single users included.
+    pub fn cached_apps(&self) -> usize {
+        self.apps.len()
     }
 
     /// How many views are cached.
@@ -330,6 +341,8 @@ impl Catalog {
             Change::View(user) => {
                 if let Some(slot) = self.users.get(user) {
                     slot.generation.fetch_add(1, Ordering::AcqRel);
+                    // Nobody may use it any more, and it is large: the user may just have left for good.
+                    slot.cached.store(None);
                 }
             }
         }

@@ -5,12 +5,12 @@ mod pass_on;
 mod reply;
 mod request;
 mod target;
+mod targets;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use dashmap::DashMap;
 use http::{Request, header};
 use http_body_util::Full;
 use tokio::time::Instant;
@@ -23,14 +23,14 @@ use toolyard_core::{
 };
 use toolyard_net::{Guard, HttpClient, NetError, Response};
 use toolyard_protocol::{
-    ErrorCode, PackageName,
+    ErrorCode,
     app::AppKind,
     call::{ACCEPT_FROM_APPS, Activation, AppCall, NDJSON, ReplyLine},
     result::{McpResult, ToolResult},
     session::iso_millis,
 };
 
-use self::{reply::Answer, target::Target};
+use self::{reply::Answer, target::Target, targets::Targets};
 use crate::links;
 
 /// What the app source needs.
@@ -52,23 +52,23 @@ pub struct AppSourceParts {
 /// Runs the tools of apps.
 pub struct AppSource {
     parts: AppSourceParts,
-    targets: DashMap<PackageName, Arc<Target>>,
+    targets: Targets<Target>,
 }
 
 impl AppSource {
     /// A source of these parts.
     pub fn new(parts: AppSourceParts) -> Self {
-        Self { parts, targets: DashMap::new() }
+        Self { parts, targets: Targets::default() }
     }
 
     /// Where and how the app is called: made once per revision of the app.
     fn target(&self, app: &AppHead) -> Result<Arc<Target>, ToolError> {
         if let Some(target) = self.targets.get(app.package()).filter(|target| target.revision == app.revision)
         {
-            return Ok(target.clone());
+            return Ok(target);
         }
         let target = Arc::new(Target::new(app, &self.parts.guard, &*self.parts.secrets)?);
-        self.targets.insert(app.package().clone(), target.clone());
+        self.targets.keep(app.package(), target.clone());
         Ok(target)
     }
 
