@@ -107,6 +107,10 @@ pub(crate) async fn context(
     if state.lifecycle.stopping.is_cancelled() {
         return Err(ToolError::new(ErrorCode::Overloaded, "The server is stopping; try again shortly."));
     }
+    if state.stores.sqlite.is_backlogged() {
+        let text = "The platform cannot record calls right now, so the tool did not run; try again shortly.";
+        return Err(ToolError::new(ErrorCode::Overloaded, text));
+    }
     let view = match asked.view {
         Some(view) => view,
         None => {
@@ -115,7 +119,7 @@ pub(crate) async fn context(
         }
     };
     let new_trace = || u128::from(state.ids.number()) << 64 | u128::from(state.ids.number());
-    let cancel = CancellationToken::new();
+    let cancel = state.lifecycle.cut_off.child_token();
     let cx = CallContext {
         id: state.ids.call(state.clock.now()),
         user: who.user,

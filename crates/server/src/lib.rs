@@ -5,6 +5,8 @@
 //! | the process from configuration to drain | [`serve`] |
 //! | every route, who may use it | [`routes`] |
 //! | who is asking | [`auth`] |
+//! | what clients may hold open | `connections` |
+//! | signals, the forced end, stuck workers | [`process`] |
 //! | REST, noun by noun | `rest` |
 //! | the sockets of apps and devices | `ws` |
 //! | words to sound and sound to words | `speech` |
@@ -19,6 +21,7 @@ mod change_feed;
 mod chat;
 pub mod config;
 mod configured;
+mod connections;
 mod console;
 pub mod embedded;
 mod error;
@@ -35,8 +38,10 @@ pub mod models;
 pub mod openapi;
 mod parts;
 mod plugins;
+pub mod process;
 mod proxied;
 mod rest;
+mod root_key;
 pub mod routes;
 pub mod secrets;
 pub mod serve;

@@ -9,6 +9,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub struct Lifecycle {
     /// Fires when the server stops taking work.
     pub stopping: CancellationToken,
+    /// Fires when the time for calls under way is over: they are cancelled, and recorded as such.
+    pub cut_off: CancellationToken,
     /// Calls under way; a stop gives them time.
     pub calls: TaskTracker,
     /// Everything else that runs: sockets, timers, writers.

@@ -13,7 +13,6 @@ use toolyard_sources::upstream::{OAuthSetup, UpstreamSettings};
 use toolyard_store::StoreSettings;
 
 use crate::{
-    auth::Tokens,
     config::{AuthMode, CallsConfig, Config, LedgerConfig, RateConfig, UpstreamConfig},
     secrets::{self, RootKeyError, RootKeys},
     serve::{StartError, World},
@@ -46,11 +45,17 @@ pub(crate) fn auth_mode(config: &Config) -> Result<AuthMode, StartError> {
     Ok(mode)
 }
 
-pub(crate) fn root_keys(config: &Config, world: &World) -> Result<RootKeys, RootKeyError> {
+/// The root keys. A missing file is made unless the key `must_exist`.
+pub(crate) fn root_keys(config: &Config, world: &World, must_exist: bool) -> Result<RootKeys, RootKeyError> {
     let auth = &config.auth;
+    let file = root_key_file(config);
     let current = match &auth.root_key {
         Some(text) => secrets::parse(text, "auth.root_key")?,
-        None => RootKeys::in_file(&root_key_file(config), &*world.ids)?,
+        None if must_exist && !file.exists() => {
+            let (file, database) = (file.display().to_string(), config.store.path.display().to_string());
+            return Err(RootKeyError::Missing { file, database });
+        }
+        None => RootKeys::in_file(&file, &*world.ids)?,
     };
     let old =
         auth.old_root_key.as_deref().map(|text| secrets::parse(text, "auth.old_root_key")).transpose()?;
@@ -60,11 +65,6 @@ pub(crate) fn root_keys(config: &Config, world: &World) -> Result<RootKeys, Root
 /// Where the root key is kept.
 pub fn root_key_file(config: &Config) -> std::path::PathBuf {
     config.auth.root_key_file.clone().unwrap_or_else(|| config.store.path.with_file_name("root.key"))
-}
-
-/// Makes tokens as the server with this configuration would, without starting it.
-pub fn tokens(config: &Config) -> Result<Tokens, StartError> {
-    Ok(Tokens::new(&root_keys(config, &World::default())?)?)
 }
 
 /// Where apps and upstreams may be.
@@ -110,11 +110,11 @@ pub(crate) fn client_settings(config: &Config) -> ClientSettings {
 
 pub(crate) fn store_settings(config: &Config) -> StoreSettings {
     StoreSettings {
-        path: config.store.path.clone(),
         readers: config.store.readers,
         batch_delay: Duration::from_millis(config.ledger.batch_delay_ms),
         batch_size: config.ledger.batch_size,
         quotas: config.quotas.of_store(),
+        ..StoreSettings::at(&config.store.path)
     }
 }
 

@@ -16,6 +16,29 @@ pub enum RootKeyError {
     /// Not 64 hex digits.
     #[error("{0} is not a root key: expected 64 hex digits")]
     Malformed(String),
+    /// The database was made with a key, and the file of it is not there.
+    #[error(
+        "{file} is missing, and the database {database} was made with a root key: put the key of your backup there, or \
+         set auth.root_key. Without it no stored secret can be opened and no token is accepted. If it is lost, start once \
+         with auth.accept_new_root_key = true"
+    )]
+    Missing {
+        /// Where the key should be.
+        file: String,
+        /// The database.
+        database: String,
+    },
+    /// The key is another one than that of the database.
+    #[error(
+        "{source_of_key} is not the root key of the database {database}: put the right key back, or name the old one in \
+         auth.old_root_key if you are changing it. If it is lost, start once with auth.accept_new_root_key = true"
+    )]
+    Other {
+        /// Where the key came from.
+        source_of_key: String,
+        /// The database.
+        database: String,
+    },
     /// The file cannot be read or made.
     #[error("root key file {file}: {error}")]
     File {
@@ -41,15 +64,23 @@ impl RootKeys {
         Self { keys, seals, ids }
     }
 
+    /// What a store keeps to recognise a root key, the current one first. It says nothing about the key.
+    pub(crate) fn checks(&self) -> Vec<[u8; 32]> {
+        self.derive("root-key-check")
+    }
+
     /// The key in a file, made where there is none.
     pub fn in_file(file: &Path, ids: &dyn Ids) -> Result<[u8; 32], RootKeyError> {
         let failed = |error| RootKeyError::File { file: file.display().to_string(), error };
         match std::fs::read_to_string(file) {
-            Ok(text) => parse(text.trim(), &file.display().to_string()),
+            Ok(text) => {
+                toolyard_store::restrict_file(file);
+                parse(text.trim(), &file.display().to_string())
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let text = ids.secret();
                 if let Some(folder) = file.parent() {
-                    std::fs::create_dir_all(folder).map_err(failed)?;
+                    toolyard_store::create_private_folder(folder).map_err(failed)?;
                 }
                 let mut options = std::fs::OpenOptions::new();
                 options.write(true).create_new(true);

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
 
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, runtime::Handle, time::timeout};
 use tokio_util::sync::CancellationToken;
 use toolyard_core::{
     Catalog, Executor,
@@ -33,6 +33,7 @@ use crate::{
     chat::{Replays, TurnGate},
     config::Config,
     configured,
+    connections::ProcessState,
     console::ConsoleFiles,
     hosts::{Checked, Hosts},
     icons::Icons,
@@ -41,15 +42,17 @@ use crate::{
     management::ManagementLimits,
     mcp::McpDoor,
     models::ModelBook,
-    openapi, parts, plugins, rest, routes,
-    secrets::{self, RootKeyError},
+    openapi, parts, plugins,
+    process::Watchdog,
+    rest, root_key, routes,
+    secrets::RootKeyError,
     speech::{self, SpeechMetrics},
     state::{AppState, Shared, Stores},
     telemetry::{self, CallMetrics, TraceError, Traces},
     tickets::Tickets,
 };
 
-pub use crate::parts::{root_key_file, tokens};
+pub use crate::parts::root_key_file;
 
 /// Why the server does not start.
 #[derive(Debug, thiserror::Error)]
@@ -157,10 +160,13 @@ impl Server {
     /// Serves until `stop` fires, then drains.
     pub async fn run(self, stop: CancellationToken) {
         let Self { state, listener, service, .. } = self;
-        let connections =
-            listen::serve(listener, service, state.config.server.max_connections, &state.lifecycle);
+        let stuck_after = Duration::from_millis(state.config.server.stuck_after_ms);
+        let watchdog = Watchdog::start(&Handle::current(), stuck_after, &state.process.workers);
+        if let Err(error) = &watchdog {
+            tracing::error!(%error, "workers are not watched");
+        }
         tokio::select! {
-            () = connections => {}
+            () = listen::serve(listener, service, &state) => {}
             () = stop.cancelled() => {}
         }
         drain(&state).await;
@@ -171,13 +177,9 @@ impl Server {
 pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, StartError> {
     let lifecycle = Lifecycle::default();
     let mode = parts::auth_mode(&config)?;
-    let secrets: Arc<dyn Secrets> = Arc::new(parts::root_keys(&config, &world)?);
+    // First: it locks the data folder, and says whether a root key belongs to it.
     let store = Arc::new(SqliteStore::open(parts::store_settings(&config), &lifecycle.tasks).await?);
-    if config.auth.old_root_key.is_some() {
-        secrets::seal_anew(&*store, &*secrets)
-            .await
-            .map_err(|error| StartError::Config(error.to_string()))?;
-    }
+    let secrets: Arc<dyn Secrets> = Arc::new(root_key::load(&config, &world, &store).await?);
     let signals: Arc<dyn Signals> = Arc::new(LocalSignals::default());
     let guard = parts::guard(&config, mode)?;
     let own = || HttpClient::new(guard.clone(), parts::client_settings(&config));
@@ -185,6 +187,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
     let web = parts::web_access(&config, &world)?;
     let limits = parts::call_limits(&config.calls, &config.ledger);
     let (recorder, metrics) = telemetry::recorder();
+    let process = ProcessState::new(&config.server, &recorder)?;
     let around = speech::Around {
         secrets: &*secrets,
         environment: &world.environment,
@@ -319,6 +322,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         vectors,
         replays: Replays::new(&config.chat),
         turns: TurnGate::new(&config.chat),
+        process,
         lifecycle,
         metrics,
         call_metrics: CallMetrics::new(recorder),
@@ -342,6 +346,14 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
     Ok(state)
 }
 
+// After the time for calls, each part of a stop has its own. Together they fit into `process::EXIT_GRACE`.
+/// For calls that were cut off to be recorded.
+const CUT_OFF_TIMEOUT: Duration = Duration::from_secs(1);
+/// For the ledger to be written and the files to be closed.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(4);
+/// For sockets and everything else to end.
+const TASKS_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// The end: no new calls, running ones finish within a bound, apps are told to come back, everything recorded is
 /// written.
 pub(crate) async fn drain(state: &AppState) {
@@ -349,15 +361,19 @@ pub(crate) async fn drain(state: &AppState) {
     lifecycle.stopping.cancel();
     lifecycle.calls.close();
     let patience = Duration::from_millis(state.config.server.drain_ms);
-    if tokio::time::timeout(patience, lifecycle.calls.wait()).await.is_err() {
-        tracing::warn!("calls were still under way when the time to stop was over");
+    if timeout(patience, lifecycle.calls.wait()).await.is_err() {
+        tracing::warn!("calls were still under way when the time to stop was over; they are cancelled");
+        lifecycle.cut_off.cancel();
+        let _ = timeout(CUT_OFF_TIMEOUT, lifecycle.calls.wait()).await;
     }
     state.upstreams.close();
     state.sessions.drain();
     // The ledger's writer is among the tasks: it has to be told first.
-    state.stores.sqlite.close().await;
+    if timeout(CLOSE_TIMEOUT, state.stores.sqlite.close()).await.is_err() {
+        tracing::error!("the store could not be closed in time; records that were not written yet are lost");
+    }
     lifecycle.tasks.close();
-    if tokio::time::timeout(patience, lifecycle.tasks.wait()).await.is_err() {
+    if timeout(TASKS_TIMEOUT, lifecycle.tasks.wait()).await.is_err() {
         tracing::warn!("tasks were still running when the time to stop was over");
     }
     tracing::info!("stopped");
@@ -414,7 +430,8 @@ fn housekeeping(state: &AppState) {
             let calls = ago(i64::from(state.config.ledger.keep_days) * 24 * 60 * 60);
             let keys = ago(i64::try_from(state.config.calls.key_lifetime_s).unwrap_or(i64::MAX));
             let messages = rest::seen::messages_since(&state);
-            if let Err(error) = state.stores.sqlite.prune(calls, messages, keys).await {
+            let ages = PruneBefore { calls, messages, keys };
+            if let Err(error) = state.stores.sqlite.prune(ages, &state.lifecycle.stopping).await {
                 tracing::error!(%error, "old calls could not be removed");
             }
             if let Err(error) = state.stores.tokens.forget_tokens(now).await {

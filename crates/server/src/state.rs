@@ -23,6 +23,7 @@ use crate::{
     change_feed::ChangeFeed,
     chat::{Replays, TurnGate},
     config::{AuthMode, Config},
+    connections::ProcessState,
     console::ConsoleFiles,
     icons::Icons,
     lifecycle::Lifecycle,
@@ -128,6 +129,8 @@ pub struct Shared {
     pub(crate) replays: Replays,
     /// Answers of each user, at once and in a minute.
     pub(crate) turns: TurnGate,
+    /// What bounds and watches the process.
+    pub(crate) process: ProcessState,
     /// What a stop waits for.
     pub lifecycle: Lifecycle,
     /// The metrics page.

@@ -1,11 +1,17 @@
 //! `toolyard serve`: runs a server until a signal, then drains it.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    time::Duration,
+};
 
 use clap::{Args, builder::PossibleValuesParser};
 use serde::Serialize;
-use tokio_util::sync::CancellationToken;
-use toolyard_server::{Server, World, telemetry};
+use toolyard_server::{
+    Server, World,
+    process::{EXIT_GRACE, StopSignals},
+    telemetry,
+};
 
 use super::Verdict;
 use crate::{
@@ -13,12 +19,12 @@ use crate::{
     config::{ConfigArgs, environment, quoted},
     error::CliError,
     output::Show,
-    signals::Signals,
 };
 
 const HELP: &str = "\
 Configuration comes from toolyard.toml, then the environment (TOOLYARD_SERVER__LISTEN), then flags; the later wins.
-SIGINT or SIGTERM stops it cleanly: calls under way finish first. A second signal ends it at once.
+SIGINT or SIGTERM stops it cleanly: calls under way finish first. A second signal ends it at once (exit code 130); a stop that
+takes longer than server.drain_ms and 8 s ends it with exit code 124.
 
 Examples:
   toolyard serve
@@ -60,7 +66,8 @@ impl Show for Listening {
 pub(crate) async fn run(cx: &Context, args: ServeArgs) -> Result<Verdict, CliError> {
     let config = args.config.load(flags(&args))?;
     let _log = telemetry::init_log(&config.log).map_err(CliError::Log)?;
-    let mut signals = Signals::new().map_err(CliError::Runtime)?;
+    let drain = Duration::from_millis(config.server.drain_ms);
+    let signals = StopSignals::listen(drain.saturating_add(EXIT_GRACE)).map_err(CliError::Runtime)?;
     let server = Server::start(config, World::of(&environment().collect::<Vec<_>>()))
         .await
         .map_err(CliError::Start)?;
@@ -72,11 +79,8 @@ pub(crate) async fn run(cx: &Context, args: ServeArgs) -> Result<Verdict, CliErr
         cx.output.note(&format!("console at {console}"));
     }
     cx.output.show(&Listening { listening, console })?;
-    let stop = CancellationToken::new();
-    tokio::select! {
-        () = server.run(stop.clone()) => Ok(Verdict::Good),
-        () = two_signals(&mut signals, &stop) => Err(CliError::Interrupted),
-    }
+    server.run(signals.token()).await;
+    Ok(Verdict::Good)
 }
 
 /// Where a browser on this machine finds the console; None where this program was built without it.
@@ -93,14 +97,6 @@ fn console_url(server: &Server) -> Option<String> {
         format!("http://{address}")
     });
     Some(format!("{base}/console/"))
-}
-
-/// The first signal asks for a clean stop; whoever sends a second one does not want to wait.
-async fn two_signals(signals: &mut Signals, stop: &CancellationToken) {
-    signals.next().await;
-    tracing::info!("stopping: calls under way may finish; a second signal ends the server at once");
-    stop.cancel();
-    signals.next().await;
 }
 
 fn flags(args: &ServeArgs) -> Vec<(&'static str, &'static str, String)> {

@@ -123,7 +123,7 @@ impl Executor {
             Ok(Claim::Fresh) => None,
             Ok(Claim::Conflict) => Some(Err(conflict())),
             Ok(Claim::Open) => Some(Err(unknown("was cut off when its server stopped or crashed"))),
-            Ok(Claim::Running) => Some(Err(runs_elsewhere())),
+            Ok(Claim::Running) => Some(Err(not_ended())),
             Ok(Claim::NoRoom) => Some(Err(no_room(&self.limits))),
             Ok(Claim::Done(stored)) => Some(revive(stored)),
             Err(error) => Some(Err(error.into())),
@@ -195,8 +195,8 @@ fn conflict() -> ToolError {
     ToolError::new(ErrorCode::Conflict, text)
 }
 
-fn runs_elsewhere() -> ToolError {
-    let text = "The call under this idempotency key is still running in another process of this server. \
+fn not_ended() -> ToolError {
+    let text = "The call under this idempotency key has not ended, or its outcome is still being written. \
                 Retry with the same key to get its outcome.";
     ToolError::new(ErrorCode::Overloaded, text).retry_after(RETRY_RUNNING)
 }

@@ -35,6 +35,10 @@ use crate::{
 /// How many finished calls a slow watcher may lag behind before it misses some.
 const FEED_DEPTH: usize = 1_024;
 
+/// What the caller of a cancelled call is told. Whoever cancelled it knows why.
+pub(crate) const CANCELLED_TEXT: &str =
+    "The call was cancelled before the tool answered: the caller left, or the server stopped.";
+
 /// What a call comes to.
 pub type Outcome = Result<Reply, ToolError>;
 
@@ -128,9 +132,7 @@ impl Executor {
             Some(Ok(Ok(outcome))) => outcome,
             Some(Ok(Err(_panic))) => Err(panicked(call)),
             Some(Err(_elapsed)) => Err(too_late(&cx, call, &steps)),
-            None => {
-                Err(ToolError::new(ErrorCode::Cancelled, "The caller went away before the tool answered."))
-            }
+            None => Err(ToolError::new(ErrorCode::Cancelled, CANCELLED_TEXT)),
         };
         let record = record::of(&cx, call, &outcome, started_at, &mut steps, self.limits.error_message_bytes);
         self.tell(&record, &outcome);

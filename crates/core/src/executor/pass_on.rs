@@ -37,7 +37,7 @@ impl Executor {
         let guarded = AssertUnwindSafe(source.pass_on(&cx, app, request)).catch_unwind();
         tokio::select! {
             biased;
-            () = cx.cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "The caller went away.")),
+            () = cx.cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, super::CANCELLED_TEXT)),
             ran = tokio::time::timeout_at(cx.deadline, guarded) => match ran {
                 Ok(Ok(reply)) => reply,
                 Ok(Err(_panic)) => {

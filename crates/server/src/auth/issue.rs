@@ -7,7 +7,7 @@ use toolyard_protocol::TokenId;
 use super::{Role, TokenError, Tokens};
 use crate::{
     config::Config,
-    parts,
+    root_key,
     serve::{StartError, World},
 };
 
@@ -78,7 +78,9 @@ pub enum Listing {
 /// Makes a token as the server with this configuration would, and lists it in its store, which is made if need be.
 pub async fn issue_offline(config: &Config, wanted: Wanted<'_>) -> Result<OfflineToken, StartError> {
     let world = World::default();
-    let tokens = parts::tokens(config)?;
+    let known = toolyard_store::known_key_of(&config.store.path).await;
+    let known = known.map_err(|error| StartError::Config(error.to_string()))?;
+    let tokens = Tokens::new(&root_key::checked(config, &world, &known)?)?;
     let (token, issued) = issue(&tokens, &*world.clock, &*world.ids, wanted)?;
     let room = config.quotas.of_tokens();
     let listing = match toolyard_store::list_token(&config.store.path, &issued, room).await {

@@ -206,13 +206,18 @@ pub(super) async fn begin(state: &AppState, who: ActingFor, asked: Asked) -> Res
         sampling: asked.sampling,
         ..ModelRequest::default()
     };
+    let slot = state.process.streams.enter(user.as_str())?;
     let (events_to, events) = mpsc::channel(EVENT_QUEUE);
     let cancel = state.lifecycle.stopping.child_token();
     let id = model.about().id.clone();
     let tools = Arc::new(tools);
     let turn =
         Turn { model, tools, limits, always: always(&view), cancel: cancel.clone(), events: events_to };
-    state.lifecycle.calls.spawn(run(turn, request, user, id.clone(), permit));
+    let running = run(turn, request, user, id.clone(), permit);
+    state.lifecycle.calls.spawn(async move {
+        let _slot = slot;
+        running.await;
+    });
     Ok(Begun { model: id, events, _leave: cancel.clone().drop_guard(), cancel })
 }
 

@@ -139,6 +139,12 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     at_least("server.body_timeout_ms", config.server.body_timeout_ms, 1)?;
     at_least("server.max_connections", config.server.max_connections as u64, 1)?;
     at_least("server.heartbeat_s", config.server.heartbeat_s, 1)?;
+    at_least("server.head_timeout_ms", config.server.head_timeout_ms, 1)?;
+    at_least("server.write_timeout_ms", config.server.write_timeout_ms, 1)?;
+    at_least("server.unauthenticated_sockets", config.server.unauthenticated_sockets as u64, 1)?;
+    at_least("server.introduction_ms", config.server.introduction_ms, 1)?;
+    at_least("server.streams_per_user", config.server.streams_per_user as u64, 1)?;
+    at_least("server.stuck_after_ms", config.server.stuck_after_ms, 100)?;
     at_least("calls.timeout_ms", config.calls.timeout_ms, 1)?;
     at_least("calls.wake_timeout_ms", config.calls.wake_timeout_ms, 1)?;
     at_least("calls.in_flight", config.calls.in_flight as u64, 1)?;

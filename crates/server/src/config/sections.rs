@@ -26,14 +26,34 @@ pub struct ServerConfig {
     pub tool_set_bytes: usize,
     /// How long a request may take to send its body, in milliseconds.
     pub body_timeout_ms: u64,
-    /// HTTP connections at once; more wait to be accepted. Sockets of apps and devices do not count.
+    /// Connections of clients at once, sockets included; more wait to be accepted. At most half of the files that the
+    /// process may have open, whatever is set here.
     pub max_connections: usize,
+    /// Connections at once from one address (IPv6: one /64); more are closed at once. 0: no limit. Behind a proxy every
+    /// connection comes from the proxy: name it in `proxies`, and set the limit there.
+    pub max_connections_per_address: usize,
+    /// Address ranges of proxies that `max_connections_per_address` does not count: `10.1.0.0/16`.
+    pub proxies: Vec<String>,
+    /// How long a client may take to send the head of a request, and how long a connection may idle, in milliseconds.
+    pub head_timeout_ms: u64,
+    /// A client that takes nothing of a response, stream or socket message for this long is disconnected, in milliseconds.
+    pub write_timeout_ms: u64,
+    /// Sockets at once that have not said who they are (`/app-ws` before its first message); more wait.
+    pub unauthenticated_sockets: usize,
+    /// How long a socket may take to say who it is, in milliseconds.
+    pub introduction_ms: u64,
+    /// Streams and sockets that one user or app may have open at once: `/mcp/ws`, `/api/calls/stream`, chat answers. The
+    /// streams of `/mcp` have a bound of their own, `mcp.streams_per_user`.
+    pub streams_per_user: usize,
     /// Largest message on a socket in bytes.
     pub socket_message_bytes: usize,
     /// How long a stop waits for calls under way, in milliseconds.
     pub drain_ms: u64,
     /// Seconds between heartbeats on sockets.
     pub heartbeat_s: u64,
+    /// A worker thread that makes no progress for this long is reported: in the log, by `/readyz` and as a metric, in
+    /// milliseconds.
+    pub stuck_after_ms: u64,
 }
 
 impl Default for ServerConfig {
@@ -46,10 +66,18 @@ impl Default for ServerConfig {
             body_bytes: 1024 * 1024,
             tool_set_bytes: 8 * 1024 * 1024,
             body_timeout_ms: 30_000,
-            max_connections: 20_000,
+            max_connections: 40_000,
+            max_connections_per_address: 0,
+            proxies: Vec::new(),
+            head_timeout_ms: 30_000,
+            write_timeout_ms: 30_000,
+            unauthenticated_sockets: 128,
+            introduction_ms: 5_000,
+            streams_per_user: 64,
             socket_message_bytes: 1024 * 1024,
             drain_ms: 10_000,
             heartbeat_s: 10,
+            stuck_after_ms: 10_000,
         }
     }
 }
@@ -78,6 +106,9 @@ pub struct AuthConfig {
     pub old_root_key: Option<String>,
     /// Where the root key is kept. Where it is missing: `root.key` beside the database.
     pub root_key_file: Option<PathBuf>,
+    /// Start with a root key that is not the one of the database, because that one is lost: tokens end, and the signing
+    /// secrets of apps and the secrets of upstreams have to be made again. Take it away after the start.
+    pub accept_new_root_key: bool,
     /// Another issuer of user tokens.
     pub oidc: Option<OidcConfig>,
 }
@@ -422,9 +453,9 @@ impl Default for UpstreamConfig {
 pub struct LedgerConfig {
     /// Days that a call stays in the ledger.
     pub keep_days: u32,
-    /// How long a batch of records may wait for more, in milliseconds. A kill loses at most this.
+    /// How long a batch of records may wait for more, in milliseconds. A kill loses what waits, and what is being written.
     pub batch_delay_ms: u64,
-    /// Records after which a batch waits no longer. Calls wait when eight times as many are unwritten.
+    /// Records after which a batch waits no longer. New calls are refused while eight times as many are unwritten.
     pub batch_size: usize,
     /// Hours that the error message of a failed call is kept, up to 2,000 bytes of it. 0 keeps none.
     pub error_message_hours: u32,

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{metadata, peer::Peer};
 use crate::{
     auth::{self, ActingFor, Refusal},
+    connections::StreamSlot,
     error::Failure,
     rest::{Answer, ok},
     state::AppState,
@@ -51,11 +52,12 @@ pub(super) async fn upgrade(
         Some(ticket) => with_ticket(&state, ticket),
         None => auth::acting_over_mcp(&state, &headers).await,
     };
+    let who = who.and_then(|who| Ok((state.process.streams.enter(who.user.as_str())?, who)));
     match who {
-        Ok(who) => {
+        Ok((slot, who)) => {
             let tasks = state.lifecycle.tasks.clone();
             let upgrade = bounded(upgrade, &state).protocols([SUBPROTOCOL]);
-            upgrade.on_upgrade(move |socket| tasks.track_future(run(state, who, socket)))
+            upgrade.on_upgrade(move |socket| tasks.track_future(run(state, who, socket, slot)))
         }
         Err(failure) => metadata::challenge(&state, failure),
     }
@@ -72,7 +74,7 @@ fn with_ticket(state: &AppState, ticket: &str) -> Result<ActingFor, Failure> {
     }
 }
 
-async fn run(state: AppState, who: ActingFor, socket: WebSocket) {
+async fn run(state: AppState, who: ActingFor, socket: WebSocket, _slot: StreamSlot) {
     let user = who.user.clone();
     let (mut peer, messages) = Peer::new(state.clone(), who.clone());
     let mut pump = Pump::new(socket, messages, &state);

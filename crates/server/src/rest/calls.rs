@@ -30,6 +30,7 @@ use super::{
 };
 use crate::{
     auth::{Anybody, Lease},
+    connections::StreamSlot,
     error::Failure,
     events,
     extract::{Path, Query},
@@ -154,6 +155,7 @@ async fn stream(
 ) -> Answer {
     let view = View::of(&who, query.user.as_deref(), query.of.as_deref())?;
     let watch = Watch {
+        _slot: state.process.streams.enter(&who.name())?,
         calls: state.executor.watch(),
         view,
         lease: who.into(),
@@ -170,6 +172,7 @@ async fn stream(
 /// One who watches calls, for as long as the credential is good.
 struct Watch {
     state: AppState,
+    _slot: StreamSlot,
     calls: broadcast::Receiver<Arc<CallRecord>>,
     view: View,
     lease: Lease,

@@ -1,11 +1,14 @@
 //! Health, readiness, metrics, and the API's own description.
 
+use std::time::Duration;
+
 use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderValue, Method, StatusCode, header};
 use serde_json::json;
+use tokio::time::timeout;
 
 use super::{Answer, ok};
 use crate::{
@@ -13,7 +16,11 @@ use crate::{
     error::Failure,
     routes::{Access, Route},
     state::AppState,
+    telemetry::ProcessNumbers,
 };
+
+/// How long the store may take to answer; probes do not wait longer either.
+const STORE_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
@@ -32,9 +39,17 @@ async fn readyz(State(state): State<AppState>) -> Answer {
     if state.lifecycle.stopping.is_cancelled() {
         return Err(Failure::unavailable("the server is stopping"));
     }
-    if let Err(error) = state.stores.sqlite.ping().await {
-        tracing::error!(%error, "the store does not answer");
-        return Err(Failure::unavailable("the store does not answer"));
+    let stuck = state.process.workers.stuck();
+    if stuck > 0 {
+        return Err(Failure::unavailable(format!("{stuck} of the server's worker threads make no progress")));
+    }
+    match timeout(STORE_TIMEOUT, state.stores.sqlite.ping()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            tracing::error!(%error, "the store does not take writes");
+            return Err(Failure::unavailable("the store does not take writes; see the server's log"));
+        }
+        Err(_) => return Err(Failure::unavailable("the store does not answer in time")),
     }
     ok(&json!({ "status": "ready" }))
 }
@@ -44,6 +59,13 @@ async fn metrics(State(state): State<AppState>, Anybody(who): Anybody) -> Result
         return Err(Refusal::Forbidden("this needs an operator's token").into());
     }
     state.call_metrics.set_gauges(state.executor.in_flight(), state.sessions.users());
+    state.process.metrics.set(&ProcessNumbers {
+        stuck: state.process.workers.stuck(),
+        stalls: state.process.workers.stalls(),
+        connections: state.process.connections.open(),
+        unwritten: state.stores.sqlite.unwritten_records(),
+        lost: state.stores.sqlite.lost_records(),
+    });
     state.speech.metrics.set_dropped(state.sessions.dropped_utterances());
     let kind = HeaderValue::from_static("text/plain; version=0.0.4");
     Ok(([(header::CONTENT_TYPE, kind)], state.metrics.render()).into_response())

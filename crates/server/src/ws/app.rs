@@ -1,35 +1,38 @@
 //! `/app-ws`: an app connects after its webhook and says who it is in its first message.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::{
     extract::{State, WebSocketUpgrade, ws::WebSocket},
-    response::Response,
+    response::{IntoResponse as _, Response},
 };
 use http::HeaderMap;
-use tokio::time::timeout;
+use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 use toolyard_protocol::session::FromApp;
 use toolyard_sessions::{AppIntroduction, Outbox, Refused};
 
 use super::pump::{Incoming, Pump, bounded};
-use crate::state::AppState;
-
-/// How long a socket may stay silent before its first message.
-const INTRODUCTION: Duration = Duration::from_secs(10);
+use crate::{error::Failure, state::AppState};
 
 pub(super) async fn upgrade(
     State(state): State<AppState>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
+    let Some(place) = state.process.introduction_place().await else {
+        let text = "too many sockets have not said who they are; try again shortly";
+        return Failure::unavailable(text).into_response();
+    };
     let tasks = state.lifecycle.tasks.clone();
-    bounded(upgrade, &state).on_upgrade(move |socket| tasks.track_future(run(state, headers, socket)))
+    bounded(upgrade, &state).on_upgrade(move |socket| tasks.track_future(run(state, headers, socket, place)))
 }
 
-async fn run(state: AppState, headers: HeaderMap, socket: WebSocket) {
+async fn run(state: AppState, headers: HeaderMap, socket: WebSocket, place: OwnedSemaphorePermit) {
     let outbox = state.sessions.app_outbox();
     let mut pump = Pump::new(socket, outbox.clone(), &state);
-    let Ok(Some(first)) = timeout(INTRODUCTION, first_text(&mut pump)).await else { return };
+    let Ok(Some(first)) = timeout(state.process.introduction(), first_text(&mut pump)).await else {
+        return;
+    };
     let Some(who) = introduction(&first, &headers) else {
         return pump.refuse(None, 1008, "expected tpa_connection_init").await;
     };
@@ -37,6 +40,7 @@ async fn run(state: AppState, headers: HeaderMap, socket: WebSocket) {
         Ok(app) => app,
         Err(Refused { message, code, reason }) => return pump.refuse(message, code, reason).await,
     };
+    drop(place);
     while let Some(message) = pump.next().await {
         match message {
             Incoming::Text(text) => app.receive(&text),

@@ -1,9 +1,9 @@
 //! Keys under which callers make a call once, and what is kept under them, within the bounds of one user.
 
 use sqlx::SqliteConnection;
-use toolyard_core::ports::{Claim, KeyClaim, KeyEnd, StoreError};
+use toolyard_core::ports::{Claim, KeyClaim, KeyEnd};
 
-use super::{failed, node::LedgerNode};
+use super::node::NodeId;
 
 /// A row that says of its key that nobody knows whose it was.
 const ANY_CALLER: &str = "*";
@@ -22,28 +22,28 @@ struct KeyRow {
 pub(super) async fn begin_key(
     tx: &mut SqliteConnection,
     claim: &KeyClaim,
-    node: &LedgerNode,
-) -> Result<Claim, StoreError> {
+    node: NodeId,
+) -> Result<Claim, sqlx::Error> {
     let (user, caller) = (claim.owner.user.as_str(), claim.owner.caller.to_string());
     let expired = claim.expired_before.as_millisecond();
     let sql = "SELECT caller, digest, node, ended_at IS NOT NULL AS ended, outcome FROM call_keys
         WHERE user = ? AND caller IN (?, ?) AND key = ? AND begun_at >= ? ORDER BY caller DESC LIMIT 1";
     let found = sqlx::query_as::<_, KeyRow>(sql).bind(user).bind(&caller).bind(ANY_CALLER).bind(&*claim.key);
-    let found = found.bind(expired).fetch_optional(&mut *tx).await.map_err(failed)?;
+    let found = found.bind(expired).fetch_optional(&mut *tx).await?;
     if let Some(found) = found {
         return Ok(match (found.digest == claim.digest, found.ended) {
             (false, _) => Claim::Conflict,
             // Whose outcome it is, nobody knows.
             (true, _) if found.caller == ANY_CALLER => Claim::Open,
             (true, true) => Claim::Done(found.outcome),
-            (true, false) if node.is_alive(found.node) => Claim::Running,
+            (true, false) if found.node == node.0 => Claim::Running,
             (true, false) => Claim::Open,
         });
     }
     let gone =
         sqlx::query("DELETE FROM call_keys WHERE user = ? AND caller IN (?, ?) AND key = ? AND begun_at < ?");
     let gone = gone.bind(user).bind(&caller).bind(ANY_CALLER).bind(&*claim.key).bind(expired);
-    gone.execute(&mut *tx).await.map_err(failed)?;
+    gone.execute(&mut *tx).await?;
     if !has_room(tx, claim).await? {
         return Ok(Claim::NoRoom);
     }
@@ -54,27 +54,27 @@ pub(super) async fn begin_key(
         .bind(&*claim.key)
         .bind(claim.digest.as_slice())
         .bind(claim.call.as_str())
-        .bind(node.id)
+        .bind(node.0)
         .bind(claim.at.as_millisecond());
-    insert.execute(&mut *tx).await.map(|_| Claim::Fresh).map_err(failed)
+    insert.execute(&mut *tx).await.map(|_| Claim::Fresh)
 }
 
 /// Whether the user may have one more key. Those whose time is over make room.
-async fn has_room(tx: &mut SqliteConnection, claim: &KeyClaim) -> Result<bool, StoreError> {
+async fn has_room(tx: &mut SqliteConnection, claim: &KeyClaim) -> Result<bool, sqlx::Error> {
     let user = claim.owner.user.as_str();
     let most = i64::try_from(claim.room.keys).unwrap_or(i64::MAX);
     if totals(tx, user).await?.0 < most {
         return Ok(true);
     }
     let late = sqlx::query("DELETE FROM call_keys WHERE user = ? AND begun_at < ?").bind(user);
-    late.bind(claim.expired_before.as_millisecond()).execute(&mut *tx).await.map_err(failed)?;
+    late.bind(claim.expired_before.as_millisecond()).execute(&mut *tx).await?;
     Ok(totals(tx, user).await?.0 < most)
 }
 
 /// Keys of a user, and bytes of their outcomes.
-async fn totals(tx: &mut SqliteConnection, user: &str) -> Result<(i64, i64), StoreError> {
+async fn totals(tx: &mut SqliteConnection, user: &str) -> Result<(i64, i64), sqlx::Error> {
     let query = sqlx::query_as::<_, (i64, i64)>("SELECT keys, bytes FROM call_key_totals WHERE user = ?");
-    let found = query.bind(user).fetch_optional(tx).await.map_err(failed)?;
+    let found = query.bind(user).fetch_optional(tx).await?;
     Ok(found.unwrap_or_default())
 }
 
@@ -82,7 +82,7 @@ pub(super) async fn end_key(
     tx: &mut SqliteConnection,
     claim: &KeyClaim,
     end: &KeyEnd,
-) -> Result<(), StoreError> {
+) -> Result<(), sqlx::Error> {
     let (user, caller) = (claim.owner.user.as_str(), claim.owner.caller.to_string());
     // Only our own claim: the key may have expired and been claimed anew meanwhile.
     let query = match end {
@@ -98,18 +98,18 @@ pub(super) async fn end_key(
         }
     };
     let query = query.bind(user).bind(caller).bind(&*claim.key).bind(claim.call.as_str());
-    query.execute(tx).await.map(drop).map_err(failed)
+    query.execute(tx).await.map(drop)
 }
 
 /// Gives up the oldest outcomes of a user until one more fits. Their keys stay: what ran is never run again.
-async fn make_room(tx: &mut SqliteConnection, claim: &KeyClaim, bytes: usize) -> Result<(), StoreError> {
+async fn make_room(tx: &mut SqliteConnection, claim: &KeyClaim, bytes: usize) -> Result<(), sqlx::Error> {
     let user = claim.owner.user.as_str();
     let most = i64::try_from(claim.room.bytes.saturating_sub(bytes)).unwrap_or(i64::MAX);
     while totals(tx, user).await?.1 > most {
         let sql = "UPDATE call_keys SET outcome = NULL WHERE (user, caller, key) IN (
             SELECT user, caller, key FROM call_keys WHERE user = ? AND outcome IS NOT NULL ORDER BY begun_at LIMIT ?)";
         let query = sqlx::query(sql).bind(user).bind(EVICTED_AT_ONCE);
-        if query.execute(&mut *tx).await.map_err(failed)?.rows_affected() == 0 {
+        if query.execute(&mut *tx).await?.rows_affected() == 0 {
             break;
         }
     }

@@ -15,17 +15,18 @@ mod ledger;
 mod node;
 mod plugins;
 mod preferences;
+mod prune;
 mod published_plugins;
 mod rows;
 mod runs;
 mod settings;
+mod state;
 mod tokens;
 mod upstreams;
 mod usage;
 
 use std::{path::PathBuf, time::Duration};
 
-use jiff::Timestamp;
 use sqlx::{
     Connection as _, Sqlite, SqliteConnection, SqlitePool, Transaction,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
@@ -33,7 +34,12 @@ use sqlx::{
 use tokio_util::task::TaskTracker;
 use toolyard_core::ports::{IssuedToken, StoreError, StoreQuotas, TokenAdded, TokenRoom};
 
-use self::{ledger::LedgerWriter, node::LedgerNode};
+pub use self::{
+    prune::PruneBefore,
+    state::{KnownKey, known_key_of},
+};
+use self::{ledger::LedgerWriter, node::NodeId, state::WriteProbe};
+use crate::folder::DataFolder;
 
 /// How the store is opened.
 #[derive(Debug, Clone)]
@@ -48,6 +54,8 @@ pub struct StoreSettings {
     pub batch_size: usize,
     /// How much one person may store.
     pub quotas: StoreQuotas,
+    /// How long a write waits for another process that holds the write lock.
+    pub busy_timeout: Duration,
 }
 
 impl StoreSettings {
@@ -59,6 +67,7 @@ impl StoreSettings {
             batch_delay: Duration::from_millis(20),
             batch_size: 1_024,
             quotas: StoreQuotas::default(),
+            busy_timeout: Duration::from_secs(5),
         }
     }
 }
@@ -74,6 +83,20 @@ pub enum OpenError {
         /// What the system said.
         error: std::io::Error,
     },
+    /// Another server has the data folder.
+    #[error(
+        "the data folder {} is in use by {by}: stop that server, or talk to it instead of opening its data, or choose another \
+         folder with --data", folder.display()
+    )]
+    InUse {
+        /// Which folder.
+        folder: PathBuf,
+        /// Who has it.
+        by: String,
+    },
+    /// The thread of the ledger cannot be started.
+    #[error("cannot start the thread that writes the ledger: {0}")]
+    Thread(std::io::Error),
     /// SQLite said no.
     #[error("cannot open {}: {error}", path.display())]
     Sqlite {
@@ -98,16 +121,15 @@ pub struct SqliteStore {
     write: SqlitePool,
     ledger: LedgerWriter,
     quotas: StoreQuotas,
+    probe: WriteProbe,
+    folder: DataFolder,
 }
 
 impl SqliteStore {
     /// Opens the store, makes or updates its tables, and starts the ledger's writer on `tasks`.
     pub async fn open(settings: StoreSettings, tasks: &TaskTracker) -> Result<Self, OpenError> {
         let path = settings.path.clone();
-        if let Some(folder) = path.parent() {
-            let made = tokio::fs::create_dir_all(folder).await;
-            made.map_err(|error| OpenError::Folder { path: path.clone(), error })?;
-        }
+        let folder = DataFolder::open(&path)?;
         let sqlite = |error| OpenError::Sqlite { path: path.clone(), error };
         let options = SqliteConnectOptions::new()
             .filename(&path)
@@ -115,7 +137,7 @@ impl SqliteStore {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal)
             .foreign_keys(true)
-            .busy_timeout(Duration::from_secs(5))
+            .busy_timeout(settings.busy_timeout)
             .statement_cache_capacity(64);
         let write = SqlitePoolOptions::new()
             .max_connections(1)
@@ -130,38 +152,36 @@ impl SqliteStore {
             .await
             .map_err(sqlite)?;
         let connection = SqliteConnection::connect_with(&options).await.map_err(sqlite)?;
-        let node = LedgerNode::register(&write, &path).await.map_err(sqlite)?;
-        let ledger = LedgerWriter::start(connection, node, &settings, tasks);
-        Ok(Self { read, write, ledger, quotas: settings.quotas })
+        let node = NodeId::next(&write).await.map_err(sqlite)?;
+        let ledger = LedgerWriter::start(connection, options, node, &settings, tasks);
+        let (ledger, quotas) = (ledger.map_err(OpenError::Thread)?, settings.quotas);
+        Ok(Self { read, write, ledger, quotas, probe: WriteProbe::default(), folder })
     }
 
-    /// Whether the store answers.
+    /// Whether the store can be read and written.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        sqlx::query("SELECT 1").execute(&self.read).await.map(drop).map_err(failed)
-    }
-
-    /// Forgets calls before `calls_before`, error messages before `messages_before` and keys before `keys_before`.
-    pub async fn prune(
-        &self,
-        calls_before: Timestamp,
-        messages_before: Timestamp,
-        keys_before: Timestamp,
-    ) -> Result<(), StoreError> {
-        let mut tx = self.begin().await?;
-        let calls = sqlx::query("DELETE FROM calls WHERE started_at < ?").bind(calls_before.as_millisecond());
-        calls.execute(&mut *tx).await.map_err(failed)?;
-        let sql = "UPDATE calls SET error_message = NULL WHERE error_message IS NOT NULL AND started_at < ?";
-        let messages = sqlx::query(sql).bind(messages_before.as_millisecond());
-        messages.execute(&mut *tx).await.map_err(failed)?;
-        let keys = sqlx::query("DELETE FROM call_keys WHERE begun_at < ?").bind(keys_before.as_millisecond());
-        keys.execute(&mut *tx).await.map_err(failed)?;
-        tx.commit().await.map_err(failed)
+        sqlx::query("SELECT 1").execute(&self.read).await.map(drop).map_err(failed)?;
+        self.probe.check(&self.write).await?;
+        match self.ledger.is_failing() {
+            true => Err(StoreError::Failed("the records of calls cannot be written".to_owned())),
+            false => Ok(()),
+        }
     }
 
     /// A transaction that writes. It takes its place at once: one that reads first and wants to write later fails when
     /// the ledger wrote in between, however long it is ready to wait.
     async fn begin(&self) -> Result<Transaction<'static, Sqlite>, StoreError> {
-        self.write.begin_with("BEGIN IMMEDIATE").await.map_err(failed)
+        const BEGIN: &str = "BEGIN IMMEDIATE";
+        match self.write.begin_with(BEGIN).await {
+            // A commit failed, on a full disk for example. SQLite took it back by itself, so taking it back failed as well,
+            // and the driver counts it as begun for ever.
+            Err(sqlx::Error::InvalidSavePointStatement) => {
+                let broken = self.write.acquire().await.map_err(failed)?;
+                let _ = broken.close().await;
+                self.write.begin_with(BEGIN).await.map_err(failed)
+            }
+            begun => begun.map_err(failed),
+        }
     }
 
     /// Writes what is queued and closes the files. Records that come later are lost, so calls must have ended.
@@ -169,6 +189,7 @@ impl SqliteStore {
         self.ledger.stop().await;
         self.read.close().await;
         self.write.close().await;
+        self.folder.release();
     }
 }
 
@@ -206,4 +227,32 @@ fn failed(error: sqlx::Error) -> StoreError {
 /// A stored value that does not read back: damaged, or written by a newer version.
 fn damaged(what: &str, error: impl std::fmt::Display) -> StoreError {
     StoreError::Failed(format!("stored {what} cannot be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use toolyard_core::ports::Settings as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_full_disk_is_noticed_and_forgotten_when_there_is_room_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = StoreSettings::at(folder.path().join("t.db"));
+        let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
+        // For this one connection of the pool there is no room.
+        sqlx::query("PRAGMA max_page_count = 1").execute(&store.write).await.unwrap();
+        let write = async |size: i32| {
+            let mut tx = store.begin().await?;
+            let sql = "INSERT OR REPLACE INTO store_state (name, value) VALUES ('test', zeroblob(?))";
+            sqlx::query(sql).bind(size).execute(&mut *tx).await.map_err(failed)?;
+            tx.commit().await.map_err(failed)
+        };
+        assert!(write(1_000_000).await.unwrap_err().to_string().contains("full"));
+        // SQLite took the transaction back by itself; the next one must not be taken for a part of it.
+        write(1_000_000).await.unwrap();
+        assert!(store.tools_off(&"ada".parse().unwrap()).await.unwrap().is_empty());
+        store.ping().await.unwrap();
+        store.close().await;
+    }
 }

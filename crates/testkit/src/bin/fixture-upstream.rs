@@ -65,6 +65,7 @@ fn command(mut words: impl Iterator<Item = String>) -> Result<Command, String> {
 }
 
 #[tokio::main]
+#[expect(clippy::disallowed_methods, reason = "a program for tests, whose standard input cannot be closed")]
 async fn main() {
     let Command { transport, options, orders } = command(std::env::args().skip(1)).unwrap_or_else(|error| {
         eprintln!("{error}\n{USAGE}");

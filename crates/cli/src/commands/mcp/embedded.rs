@@ -4,9 +4,14 @@ use std::{collections::btree_map::Entry, path::Path, time::Duration};
 
 use tempfile::TempDir;
 use tokio::io::{stdin, stdout};
-use tokio_util::sync::CancellationToken;
 use toolyard_protocol::{UserId, upstream::UpstreamAuth};
-use toolyard_server::{World, config::Config, embedded::Embedded, telemetry};
+use toolyard_server::{
+    World,
+    config::Config,
+    embedded::Embedded,
+    process::{EXIT_GRACE, StopSignals},
+    telemetry,
+};
 
 use super::McpArgs;
 use crate::{
@@ -16,7 +21,6 @@ use crate::{
     config::{DATABASE, environment},
     error::CliError,
     output::Output,
-    signals::Signals,
 };
 
 /// Who it is for, where nobody is named.
@@ -36,26 +40,16 @@ pub(super) async fn run(cx: &Context, args: &McpArgs) -> Result<Verdict, CliErro
         None => USER.parse::<UserId>().map_err(|error| CliError::usage(error.to_string(), "pass --user"))?,
     };
     let _log = telemetry::init_log(&config.log).map_err(CliError::Log)?;
-    let mut signals = Signals::new().map_err(CliError::Runtime)?;
+    let drain = Duration::from_millis(config.server.drain_ms);
+    let stop = StopSignals::listen(drain.saturating_add(EXIT_GRACE)).map_err(CliError::Runtime)?.token();
     let world = World::of(&environment().collect::<Vec<_>>());
     let platform = Embedded::start(config, world).await.map_err(CliError::Start)?;
-    let stop = CancellationToken::new();
-    let serving = async {
-        tokio::select! {
-            () = platform.first_lists(FIRST_LISTS) => {}
-            () = stop.cancelled() => {}
-        }
-        platform.serve(user, stdin(), stdout(), stop.clone()).await;
-    };
-    let two_signals = async {
-        signals.next().await;
-        stop.cancel();
-        signals.next().await;
-    };
     tokio::select! {
-        () = serving => Ok(Verdict::Good),
-        () = two_signals => Err(CliError::Interrupted),
+        () = platform.first_lists(FIRST_LISTS) => {}
+        () = stop.cancelled() => {}
     }
+    platform.serve(user, stdin(), stdout(), stop).await;
+    Ok(Verdict::Good)
 }
 
 /// Takes the servers of a client's file. What stands in the configuration is stronger; what is bad is told.

@@ -122,7 +122,12 @@ async fn an_upstream_whose_seal_is_lost_says_so_and_can_be_mended() {
     let p = Platform::with(|config| config.auth.root_key = Some("11".repeat(32))).await;
     let (upstream, other) = (guarded().await, plain(Era::Both).await);
     add_with(&p, "up", json!({ "url": upstream.url(), "headers": { "x-api-key": SECRET } })).await;
-    let p = p.restart_with(|config| config.auth.root_key = Some("22".repeat(32))).await;
+    let p = p
+        .restart_with(|config| {
+            config.auth.root_key = Some("22".repeat(32));
+            config.auth.accept_new_root_key = true;
+        })
+        .await;
     let lost = refresh(&p, "up").await;
     assert_eq!((&lost["state"], &lost["tools"]), (&json!("down"), &json!(4)), "its list stays");
     assert!(lost["problem"].is_string());

@@ -1,0 +1,63 @@
+//! How many streams and sockets one user has open.
+
+use std::sync::Arc;
+
+use dashmap::DashMap;
+use toolyard_protocol::api::ApiErrorCode;
+
+use crate::error::Failure;
+
+/// Counts the streams of each user.
+#[derive(Debug)]
+pub(crate) struct StreamSlots {
+    most: usize,
+    open: Arc<DashMap<Box<str>, usize>>,
+}
+
+/// An open stream. It counts until this is dropped.
+#[derive(Debug)]
+pub(crate) struct StreamSlot {
+    open: Arc<DashMap<Box<str>, usize>>,
+    owner: Box<str>,
+}
+
+impl StreamSlots {
+    pub(crate) fn new(most: usize) -> Self {
+        Self { most, open: Arc::default() }
+    }
+
+    /// One more stream of this user or app.
+    pub(crate) fn enter(&self, owner: &str) -> Result<StreamSlot, Failure> {
+        let mut open = self.open.entry(owner.into()).or_default();
+        if *open >= self.most {
+            let text =
+                format!("Too many open streams for {owner}: at most {}. Close one and retry.", self.most);
+            return Err(Failure::new(ApiErrorCode::RateLimited, text));
+        }
+        *open += 1;
+        Ok(StreamSlot { open: self.open.clone(), owner: owner.into() })
+    }
+}
+
+impl Drop for StreamSlot {
+    fn drop(&mut self) {
+        self.open.remove_if_mut(&self.owner, |_, open| {
+            *open = open.saturating_sub(1);
+            *open == 0
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_without_streams_are_forgotten() {
+        let slots = StreamSlots::new(1);
+        let slot = slots.enter("ada").unwrap();
+        assert!(slots.enter("ada").is_err() && slots.enter("bob").is_ok());
+        drop(slot);
+        assert!(slots.enter("ada").is_ok() && slots.open.is_empty());
+    }
+}

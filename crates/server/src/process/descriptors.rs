@@ -1,0 +1,64 @@
+//! File descriptors: as many as the system allows, and not all of them for clients.
+
+/// One of so many descriptors is for a client's connection. The others are for connections that leave, files and children:
+/// a call needs up to one of each.
+const SHARE: u64 = 2;
+
+/// The connections that the server can accept, at most `wanted`. Raises the soft limit of open files to the hard one.
+pub(crate) fn connection_limit(wanted: usize) -> usize {
+    let Some(files) = raised_limit() else { return wanted };
+    let limit = clamp(wanted, files);
+    if limit < wanted {
+        tracing::warn!(
+            wanted,
+            limit,
+            open_files = files,
+            "server.max_connections is larger than the limit of open files allows; raise it with `ulimit -Hn` or LimitNOFILE="
+        );
+    }
+    limit
+}
+
+fn clamp(wanted: usize, files: u64) -> usize {
+    wanted.min(usize::try_from(files / SHARE).unwrap_or(usize::MAX)).max(1)
+}
+
+/// How many files this process may have open; none where there is no limit.
+#[cfg(unix)]
+fn raised_limit() -> Option<u64> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current != limit.maximum {
+        match setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
+            Ok(()) => return limit.maximum,
+            Err(error) => tracing::warn!(%error, "the limit of open files cannot be raised"),
+        }
+    }
+    limit.current
+}
+
+#[cfg(not(unix))]
+fn raised_limit() -> Option<u64> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_leave_descriptors_for_everything_else() {
+        assert_eq!(clamp(20_000, 1_024), 512);
+        assert_eq!(clamp(20_000, 1_048_576), 20_000);
+        assert_eq!(clamp(100, 1), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_soft_limit_is_raised_to_the_hard_one() {
+        use rustix::process::{Resource, getrlimit};
+        connection_limit(1);
+        let limit = getrlimit(Resource::Nofile);
+        assert_eq!(limit.current, limit.maximum);
+    }
+}

@@ -1,0 +1,59 @@
+//! Metrics of the process itself.
+
+use metrics::{Counter, Gauge, Key, KeyName, Level, Metadata, Recorder as _};
+use metrics_exporter_prometheus::PrometheusRecorder;
+
+const STUCK: &str = "toolyard_workers_stuck";
+const STALLS: &str = "toolyard_worker_stalls_total";
+const CONNECTIONS: &str = "toolyard_connections";
+const UNWRITTEN: &str = "toolyard_records_unwritten";
+const LOST: &str = "toolyard_records_lost_total";
+
+/// Workers, connections and the backlog of the ledger, looked up once.
+pub(crate) struct ProcessMetrics {
+    stuck: Gauge,
+    stalls: Counter,
+    connections: Gauge,
+    unwritten: Gauge,
+    lost: Counter,
+}
+
+/// What is read when the page is asked for.
+pub(crate) struct ProcessNumbers {
+    pub(crate) stuck: usize,
+    pub(crate) stalls: u64,
+    pub(crate) connections: usize,
+    pub(crate) unwritten: usize,
+    pub(crate) lost: u64,
+}
+
+impl ProcessMetrics {
+    /// Registers them.
+    pub(crate) fn new(recorder: &PrometheusRecorder) -> Self {
+        let metadata = Metadata::new("toolyard", Level::INFO, None);
+        let gauge = |name: &'static str, text: &'static str| {
+            recorder.describe_gauge(KeyName::from_const_str(name), None, text.into());
+            recorder.register_gauge(&Key::from_static_name(name), &metadata)
+        };
+        let counter = |name: &'static str, text: &'static str| {
+            recorder.describe_counter(KeyName::from_const_str(name), None, text.into());
+            recorder.register_counter(&Key::from_static_name(name), &metadata)
+        };
+        Self {
+            stuck: gauge(STUCK, "Worker threads that make no progress"),
+            stalls: counter(STALLS, "How often a worker thread made no progress"),
+            connections: gauge(CONNECTIONS, "Open connections of clients, sockets included"),
+            unwritten: gauge(UNWRITTEN, "Records of calls that are not written yet"),
+            lost: counter(LOST, "Records of calls that could not be written"),
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "nobody has 2^52 connections")]
+    pub(crate) fn set(&self, numbers: &ProcessNumbers) {
+        self.stuck.set(numbers.stuck as f64);
+        self.stalls.absolute(numbers.stalls);
+        self.connections.set(numbers.connections as f64);
+        self.unwritten.set(numbers.unwritten as f64);
+        self.lost.absolute(numbers.lost);
+    }
+}

@@ -1,0 +1,129 @@
+//! Records that wait to be written. A call leaves its record here and is answered; the writer is woken once a batch.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use tokio::{
+    sync::Notify,
+    time::{Duration, timeout},
+};
+use toolyard_core::ports::CallRecord;
+
+/// Full batches that may be unwritten. A kill loses no more than these; beyond them new calls are refused.
+const MAX_UNWRITTEN_BATCHES: usize = 8;
+/// How long a call that has ended waits for room. After that the store is broken, and its caller has to be answered.
+const ROOM_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What is not written yet.
+pub(super) struct Backlog {
+    records: Mutex<Records>,
+    batch_size: usize,
+    lost: AtomicU64,
+    /// The first one came.
+    pub(super) begun: Notify,
+    /// A batch is full.
+    pub(super) full: Notify,
+    /// There is room again.
+    room: Notify,
+}
+
+#[derive(Default)]
+struct Records {
+    queued: VecDeque<Arc<CallRecord>>,
+    /// Taken by the writer, and not written yet.
+    taken: usize,
+}
+
+impl Backlog {
+    pub(super) fn new(batch_size: usize) -> Self {
+        Self {
+            records: Mutex::default(),
+            batch_size: batch_size.max(1),
+            lost: AtomicU64::new(0),
+            begun: Notify::new(),
+            full: Notify::new(),
+            room: Notify::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Records> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn most(&self) -> usize {
+        self.batch_size.saturating_mul(MAX_UNWRITTEN_BATCHES)
+    }
+
+    /// Queues a record, once there is room.
+    pub(super) async fn put(&self, record: Arc<CallRecord>) {
+        if timeout(ROOM_TIMEOUT, self.put_when_room(record)).await.is_err() {
+            self.lose(1, "the ledger has no room for it");
+        }
+    }
+
+    async fn put_when_room(&self, record: Arc<CallRecord>) {
+        loop {
+            let room = self.room.notified();
+            {
+                let mut records = self.lock();
+                if records.queued.len() + records.taken < self.most() {
+                    records.queued.push_back(record);
+                    match records.queued.len() {
+                        1 => self.begun.notify_one(),
+                        len if len == self.batch_size => self.full.notify_one(),
+                        _ => {}
+                    }
+                    return;
+                }
+            }
+            room.await;
+        }
+    }
+
+    /// At most one batch of what is queued, for a writer that holds `held` already.
+    pub(super) fn take(&self, held: usize) -> Vec<Arc<CallRecord>> {
+        let mut records = self.lock();
+        let count = records.queued.len().min(self.batch_size);
+        let batch: Vec<_> = records.queued.drain(..count).collect();
+        records.taken = held + batch.len();
+        batch
+    }
+
+    /// The writer holds so many that are not written.
+    pub(super) fn set_taken(&self, taken: usize) {
+        self.lock().taken = taken;
+        self.room.notify_waiters();
+    }
+
+    pub(super) fn has_queued(&self) -> bool {
+        !self.lock().queued.is_empty()
+    }
+
+    /// How many are not written.
+    pub(super) fn unwritten(&self) -> usize {
+        let records = self.lock();
+        records.queued.len() + records.taken
+    }
+
+    /// Whether there is no room for another call.
+    pub(super) fn is_full(&self) -> bool {
+        self.unwritten() >= self.most()
+    }
+
+    /// Counts records that are gone.
+    pub(super) fn lose(&self, count: usize, why: &str) {
+        if count > 0 {
+            self.lost.fetch_add(count as u64, Ordering::Relaxed);
+            tracing::error!(count, why, "records of calls are lost");
+        }
+    }
+
+    pub(super) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,140 @@
+//! The ledger: one thread, one connection, one transaction for everything that waits.
+//!
+//! Records without a key wait a moment for company and are lost if the process is killed before their batch is written.
+//! Keys do not wait: what came meanwhile is written with them, synced to disk, and only then answered (group commit). What
+//! cannot be written now, because the disk is full or somebody holds the write lock, is kept and tried again.
+
+mod backlog;
+mod statements;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use async_trait::async_trait;
+use sqlx::{SqliteConnection, sqlite::SqliteConnectOptions};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::task::TaskTracker;
+use toolyard_core::ports::{CallRecord, Claim, KeyClaim, KeyEnd, Ledger, StoreError};
+
+use self::{
+    backlog::Backlog,
+    writer::{Writer, WriterInput},
+};
+use super::{SqliteStore, StoreSettings, node::NodeId};
+
+type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
+
+enum Order {
+    Begin(KeyClaim, Answer<Claim>),
+    End(KeyClaim, KeyEnd, Arc<CallRecord>, Answer<()>),
+    Flush(oneshot::Sender<()>),
+    Stop(oneshot::Sender<()>),
+}
+
+/// Orders that wait at once; whoever gives one more waits for a place.
+const MAX_ORDERS: usize = 1_024;
+
+/// The way to the writer.
+pub(super) struct LedgerWriter {
+    orders: mpsc::Sender<Order>,
+    backlog: Arc<Backlog>,
+    failing: Arc<AtomicBool>,
+}
+
+impl LedgerWriter {
+    /// Starts the writer on a thread and a runtime of its own: it must not wait for its turn among thousands of calls, nor be
+    /// stuck with the workers that run them. `tasks` ends after it.
+    pub(super) fn start(
+        connection: SqliteConnection,
+        options: SqliteConnectOptions,
+        node: NodeId,
+        settings: &StoreSettings,
+        tasks: &TaskTracker,
+    ) -> io::Result<Self> {
+        let (sender, orders) = mpsc::channel(MAX_ORDERS);
+        let backlog = Arc::new(Backlog::new(settings.batch_size));
+        let failing = Arc::new(AtomicBool::new(false));
+        let to_write = WriterInput { orders, backlog: backlog.clone(), delay: settings.batch_delay };
+        let writer = Writer::new(connection, options, node, to_write, failing.clone());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (ended, end) = oneshot::channel::<()>();
+        let writes = move || {
+            runtime.block_on(writer.run());
+            drop(ended);
+        };
+        std::thread::Builder::new().name("toolyard-ledger".to_owned()).spawn(writes)?;
+        tasks.spawn(async move { drop(end.await) });
+        Ok(Self { orders: sender, backlog, failing })
+    }
+
+    /// Returns when everything queued before is written, or could not be.
+    pub(super) async fn flush(&self) {
+        let (done, written) = oneshot::channel();
+        if self.orders.send(Order::Flush(done)).await.is_ok() {
+            let _ = written.await;
+        }
+    }
+
+    pub(super) async fn stop(&self) {
+        let (done, written) = oneshot::channel();
+        if self.orders.send(Order::Stop(done)).await.is_ok() {
+            let _ = written.await;
+        }
+    }
+
+    /// Whether the last batch could not be written.
+    pub(super) fn is_failing(&self) -> bool {
+        self.failing.load(Ordering::Relaxed)
+    }
+
+    async fn ask<T>(&self, order: impl FnOnce(Answer<T>) -> Order) -> Result<T, StoreError> {
+        let gone = || StoreError::Failed("the ledger is closed".to_owned());
+        let (answer, answered) = oneshot::channel();
+        self.orders.send(order(answer)).await.map_err(|_| gone())?;
+        answered.await.map_err(|_| gone())?
+    }
+}
+
+impl SqliteStore {
+    /// Whether so many records are unwritten that no call should begin.
+    pub fn is_backlogged(&self) -> bool {
+        self.ledger.is_failing() && self.ledger.backlog.is_full()
+    }
+
+    /// Records of calls that are not written yet.
+    pub fn unwritten_records(&self) -> usize {
+        self.ledger.backlog.unwritten()
+    }
+
+    /// Records of calls that could not be written, since the start.
+    pub fn lost_records(&self) -> u64 {
+        self.ledger.backlog.lost()
+    }
+}
+
+#[async_trait]
+impl Ledger for SqliteStore {
+    async fn begin(&self, claim: &KeyClaim) -> Result<Claim, StoreError> {
+        self.ledger.ask(|answer| Order::Begin(claim.clone(), answer)).await
+    }
+
+    async fn end(&self, claim: &KeyClaim, end: KeyEnd, record: Arc<CallRecord>) -> Result<(), StoreError> {
+        self.ledger.ask(|answer| Order::End(claim.clone(), end, record, answer)).await
+    }
+
+    async fn record(&self, record: Arc<CallRecord>) {
+        if self.ledger.orders.is_closed() {
+            self.ledger.backlog.lose(1, "a call ended after the ledger was closed");
+            return;
+        }
+        self.ledger.backlog.put(record).await;
+    }
+}

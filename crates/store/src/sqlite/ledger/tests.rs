@@ -1,0 +1,60 @@
+use sqlx::Connection as _;
+use toolyard_core::{
+    CallOwner, Caller,
+    ports::{CallLog as _, KeyRoom},
+};
+
+use super::*;
+
+/// A store, and a second writer on it whose first connection finds the disk full.
+async fn full(folder: &std::path::Path) -> (SqliteStore, LedgerWriter) {
+    let (settings, tasks) = (StoreSettings::at(folder.join("t.db")), TaskTracker::new());
+    let options = SqliteConnectOptions::new().filename(&settings.path);
+    let store = SqliteStore::open(settings.clone(), &tasks).await.unwrap();
+    let mut connection = SqliteConnection::connect_with(&options).await.unwrap();
+    sqlx::query("PRAGMA max_page_count = 1").execute(&mut connection).await.unwrap();
+    let node = NodeId::next(&store.write).await.unwrap();
+    let writer = LedgerWriter::start(connection, options, node, &settings, &tasks).unwrap();
+    (store, writer)
+}
+
+fn claim(key: &str, record: &CallRecord) -> KeyClaim {
+    let at = jiff::Timestamp::from_second(1_000).unwrap();
+    KeyClaim {
+        owner: CallOwner { user: record.user.clone(), caller: Caller::User },
+        key: key.into(),
+        digest: [1; 32],
+        call: record.id.clone(),
+        at,
+        expired_before: jiff::Timestamp::MIN,
+        room: KeyRoom { keys: 100, bytes: 10_000 },
+    }
+}
+
+/// A key so long that it needs a page of its own, which is what a full disk does not have.
+fn long(key: char) -> String {
+    key.to_string().repeat(100_000)
+}
+
+#[tokio::test]
+async fn after_a_full_disk_keys_are_taken_again_and_nothing_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, writer) = full(folder.path()).await;
+    toolyard_testkit::store_suite::queue_some_calls(&store, 0, 1).await;
+    let filter = toolyard_core::ports::CallFilter { limit: 10, ..Default::default() };
+    let record = Arc::new(store.page(&filter).await.unwrap().remove(0));
+    let begin = async |key: &str| writer.ask(|answer| Order::Begin(claim(key, &record), answer)).await;
+    let mut answered = (*record).clone();
+    answered.id = toolyard_protocol::CallId::from_bytes([7; 16]);
+    answered.tool = long('t').into();
+    writer.backlog.put(Arc::new(answered)).await;
+    let refused = begin(&long('k')).await.unwrap_err();
+    assert!(refused.to_string().contains("full"), "{refused}");
+    assert!(writer.is_failing() && writer.backlog.unwritten() == 1);
+    // The next try opens a connection of its own, and that one finds room.
+    assert_eq!(begin(&long('k')).await.unwrap(), Claim::Fresh);
+    assert!(!writer.is_failing() && writer.backlog.unwritten() == 0 && writer.backlog.lost() == 0);
+    assert_eq!(store.page(&filter).await.unwrap().len(), 2, "the call that was answered is recorded");
+    writer.stop().await;
+    store.close().await;
+}

@@ -1,0 +1,293 @@
+//! The writer of the ledger.
+
+use std::{
+    mem,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::sleep,
+};
+use toolyard_core::ports::{CallRecord, Claim, KeyClaim, KeyEnd, StoreError};
+
+use super::{
+    Answer, Order,
+    super::{
+        call_keys::{begin_key, end_key},
+        node::NodeId,
+    },
+    backlog::Backlog,
+    statements::insert_records,
+};
+
+/// How long to wait before what could not be written is tried again.
+const RETRY_PAUSE: Duration = Duration::from_millis(250);
+/// Tries of a writer that is told to stop. The store may be broken for good.
+const LAST_TRIES: usize = 3;
+
+/// How safe a commit must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sync {
+    /// Survives a kill of the process.
+    Normal,
+    /// Survives a loss of power.
+    Full,
+}
+
+/// Where the writer takes from what it writes.
+pub(super) struct WriterInput {
+    pub(super) orders: mpsc::Receiver<Order>,
+    pub(super) backlog: Arc<Backlog>,
+    /// How long records alone wait for more of them.
+    pub(super) delay: Duration,
+}
+
+/// One connection, and what is to be written over it.
+pub(super) struct Writer {
+    /// None after something failed: what SQLite took back by itself, the driver still counts as begun.
+    connection: Option<SqliteConnection>,
+    options: SqliteConnectOptions,
+    node: NodeId,
+    input: WriterInput,
+    synced: Option<Sync>,
+    unwritten: Unwritten,
+    failing: Arc<AtomicBool>,
+}
+
+/// What could not be written yet.
+#[derive(Default)]
+struct Unwritten {
+    records: Vec<Arc<CallRecord>>,
+    ends: Vec<(KeyClaim, KeyEnd)>,
+}
+
+/// What one transaction holds, and who waits for it.
+#[derive(Default)]
+struct Batch {
+    records: Vec<Arc<CallRecord>>,
+    begins: Vec<(KeyClaim, Answer<Claim>)>,
+    ends: Vec<(KeyClaim, KeyEnd)>,
+    /// Of the last of them, in their order; nobody waits for those that are tried again.
+    ended: Vec<Answer<()>>,
+    waiting: Vec<oneshot::Sender<()>>,
+    stop: bool,
+}
+
+impl Batch {
+    fn add(&mut self, order: Order) {
+        match order {
+            Order::Begin(claim, answer) => self.begins.push((claim, answer)),
+            Order::End(claim, end, record, answer) => {
+                self.records.push(record);
+                self.ends.push((claim, end));
+                self.ended.push(answer);
+            }
+            Order::Flush(done) => self.waiting.push(done),
+            Order::Stop(done) => {
+                self.waiting.push(done);
+                self.stop = true;
+            }
+        }
+    }
+
+    fn has_writes(&self) -> bool {
+        !(self.records.is_empty() && self.begins.is_empty() && self.ends.is_empty())
+    }
+}
+
+impl Writer {
+    pub(super) fn new(
+        connection: SqliteConnection,
+        options: SqliteConnectOptions,
+        node: NodeId,
+        input: WriterInput,
+        failing: Arc<AtomicBool>,
+    ) -> Self {
+        let (connection, synced, unwritten) = (Some(connection), None, Unwritten::default());
+        Self { connection, options, node, input, synced, unwritten, failing }
+    }
+
+    pub(super) async fn run(mut self) {
+        loop {
+            let mut batch = self.collect().await;
+            let (stop, waiting) = (batch.stop, mem::take(&mut batch.waiting));
+            self.write(batch).await;
+            if stop || !waiting.is_empty() {
+                // Whoever waits means everything that was queued before.
+                self.write_rest(if stop { LAST_TRIES } else { 1 }).await;
+            }
+            if stop {
+                let lost = self.unwritten.records.len();
+                self.input.backlog.lose(lost, "the server stopped before they could be written");
+                if let Some(connection) = self.connection.take() {
+                    let _ = connection.close().await;
+                }
+            }
+            for done in waiting {
+                let _ = done.send(());
+            }
+            if stop {
+                return;
+            }
+        }
+    }
+
+    /// Waits for something to write. Orders do not wait; records alone wait a moment for company.
+    async fn collect(&mut self) -> Batch {
+        let first = if self.has_unwritten() {
+            tokio::select! {
+                order = self.input.orders.recv() => Some(order),
+                () = sleep(RETRY_PAUSE) => None,
+            }
+        } else if self.input.backlog.has_queued() {
+            self.input.orders.try_recv().ok().map(Some)
+        } else {
+            tokio::select! {
+                order = self.input.orders.recv() => Some(order),
+                () = self.input.backlog.begun.notified() => tokio::select! {
+                    order = self.input.orders.recv() => Some(order),
+                    () = self.input.backlog.full.notified() => None,
+                    () = sleep(self.input.delay) => None,
+                },
+            }
+        };
+        let mut batch = Batch::default();
+        match first {
+            Some(Some(order)) => batch.add(order),
+            // Nobody can give orders any more.
+            Some(None) => batch.stop = true,
+            None => {}
+        }
+        while let Ok(order) = self.input.orders.try_recv() {
+            batch.add(order);
+        }
+        self.fill(&mut batch);
+        batch
+    }
+
+    fn has_unwritten(&self) -> bool {
+        !self.unwritten.records.is_empty()
+    }
+
+    /// Adds what could not be written before, and what is queued.
+    fn fill(&mut self, batch: &mut Batch) {
+        let Unwritten { mut records, mut ends } = mem::take(&mut self.unwritten);
+        records.append(&mut batch.records);
+        ends.append(&mut batch.ends);
+        records.extend(self.input.backlog.take(records.len()));
+        (batch.records, batch.ends) = (records, ends);
+    }
+
+    /// Writes what is still queued, as far as that works.
+    async fn write_rest(&mut self, mut tries: usize) {
+        while self.has_unwritten() || self.input.backlog.has_queued() {
+            if self.has_unwritten() {
+                tries -= 1;
+                if tries == 0 {
+                    return;
+                }
+                sleep(RETRY_PAUSE).await;
+            }
+            let mut batch = Batch::default();
+            self.fill(&mut batch);
+            self.write(batch).await;
+        }
+    }
+
+    async fn write(&mut self, batch: Batch) {
+        if !batch.has_writes() {
+            return;
+        }
+        match self.commit(&batch).await {
+            Ok(claims) => {
+                let Batch { begins, ended, .. } = batch;
+                for ((_, answer), claim) in begins.into_iter().zip(claims) {
+                    let _ = answer.send(Ok(claim));
+                }
+                ended.into_iter().for_each(|answer| drop(answer.send(Ok(()))));
+                self.input.backlog.set_taken(0);
+                if self.failing.swap(false, Ordering::Relaxed) {
+                    tracing::info!("the ledger can be written again");
+                }
+            }
+            Err(error) => self.keep(batch, &error),
+        }
+    }
+
+    /// Keeps what could not be written for the next try. Nobody waits for that: a key that could not be claimed is refused, and
+    /// a call that was made is answered.
+    fn keep(&mut self, batch: Batch, error: &sqlx::Error) {
+        self.connection = None;
+        self.synced = None;
+        let said = StoreError::Failed(error.to_string());
+        let Batch { records, begins, ends, ended, .. } = batch;
+        begins.into_iter().for_each(|(_, answer)| drop(answer.send(Err(said.clone()))));
+        ended.into_iter().for_each(|answer| drop(answer.send(Err(said.clone()))));
+        if !self.failing.swap(true, Ordering::Relaxed) {
+            tracing::error!(%error, records = records.len(), "the ledger cannot be written; it is tried again");
+        }
+        if passes(error) {
+            self.input.backlog.set_taken(records.len());
+            self.unwritten = Unwritten { records, ends };
+        } else {
+            self.input.backlog.lose(records.len(), &error.to_string());
+            self.input.backlog.set_taken(0);
+        }
+    }
+
+    async fn commit(&mut self, batch: &Batch) -> Result<Vec<Claim>, sqlx::Error> {
+        let sync = if batch.begins.is_empty() && batch.ends.is_empty() { Sync::Normal } else { Sync::Full };
+        let synced = self.synced.replace(sync) == Some(sync);
+        let connection = match &mut self.connection {
+            Some(connection) => connection,
+            none => none.insert(self.options.connect().await?),
+        };
+        if !synced {
+            let pragma = match sync {
+                Sync::Normal => "PRAGMA synchronous = NORMAL",
+                Sync::Full => "PRAGMA synchronous = FULL",
+            };
+            sqlx::query(pragma).execute(&mut *connection).await?;
+        }
+        let mut tx = connection.begin_with("BEGIN IMMEDIATE").await?;
+        insert_records(&mut tx, &batch.records).await?;
+        for (claim, end) in &batch.ends {
+            end_key(&mut tx, claim, end).await?;
+        }
+        let mut claims = Vec::with_capacity(batch.begins.len());
+        for (claim, _) in &batch.begins {
+            claims.push(begin_key(&mut tx, claim, self.node).await?);
+        }
+        tx.commit().await?;
+        Ok(claims)
+    }
+}
+
+/// Whether it may work later: somebody holds the lock, the disk is full or gone. What SQLite does not understand, it never will.
+fn passes(error: &sqlx::Error) -> bool {
+    const BUSY: u32 = 5;
+    const LOCKED: u32 = 6;
+    const NO_MEMORY: u32 = 7;
+    const READ_ONLY: u32 = 8;
+    const INTERRUPTED: u32 = 9;
+    const IO: u32 = 10;
+    const FULL: u32 = 13;
+    const CANNOT_OPEN: u32 = 14;
+    const PROTOCOL: u32 = 15;
+    match error {
+        sqlx::Error::Database(error) => {
+            // The lowest byte is the kind; the others say more about it.
+            let code = error.code().and_then(|code| code.parse::<u32>().ok()).map(|code| code & 0xff);
+            let passing = [BUSY, LOCKED, NO_MEMORY, READ_ONLY, INTERRUPTED, IO, FULL, CANNOT_OPEN, PROTOCOL];
+            code.is_some_and(|code| passing.contains(&code))
+        }
+        sqlx::Error::Encode(_) => false,
+        _ => true,
+    }
+}

@@ -1,0 +1,84 @@
+//! Forgetting what is old, a little at a time: whoever else writes gets the lock in between.
+
+use jiff::Timestamp;
+use tokio::time::{Duration, sleep};
+use tokio_util::sync::CancellationToken;
+use toolyard_core::ports::StoreError;
+
+use super::{SqliteStore, failed};
+
+/// Rows that one transaction removes: some milliseconds of the write lock.
+const ROWS_AT_ONCE: u32 = 500;
+/// How long the lock is left to others after that.
+const PAUSE: Duration = Duration::from_millis(20);
+
+const CALLS: &str = "DELETE FROM calls WHERE id IN (SELECT id FROM calls WHERE started_at < ?1 LIMIT ?2)";
+const MESSAGES: &str = "UPDATE calls SET error_message = NULL WHERE id IN
+    (SELECT id FROM calls WHERE error_message IS NOT NULL AND started_at < ?1 LIMIT ?2)";
+const KEYS: &str = "DELETE FROM call_keys WHERE (user, caller, key) IN
+    (SELECT user, caller, key FROM call_keys WHERE begun_at < ?1 LIMIT ?2)";
+
+/// What is older than these times is removed.
+#[derive(Debug, Clone, Copy)]
+pub struct PruneBefore {
+    /// Records of calls.
+    pub calls: Timestamp,
+    /// Error messages in records that stay.
+    pub messages: Timestamp,
+    /// Idempotency keys.
+    pub keys: Timestamp,
+}
+
+impl SqliteStore {
+    /// Removes what is too old, or as much of it as there is time for until `stopping` fires.
+    pub async fn prune(&self, before: PruneBefore, stopping: &CancellationToken) -> Result<(), StoreError> {
+        for (sql, before) in [(CALLS, before.calls), (MESSAGES, before.messages), (KEYS, before.keys)] {
+            while self.prune_some(sql, before).await? >= u64::from(ROWS_AT_ONCE) && !stopping.is_cancelled() {
+                sleep(PAUSE).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn prune_some(&self, sql: &'static str, before: Timestamp) -> Result<u64, StoreError> {
+        let query = sqlx::query(sql).bind(before.as_millisecond()).bind(ROWS_AT_ONCE);
+        let removed = query.execute(&self.write).await.map_err(failed)?.rows_affected();
+        if removed > 0 {
+            tracing::debug!(removed, "old rows were removed");
+        }
+        Ok(removed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio_util::task::TaskTracker;
+
+    use super::*;
+    use crate::StoreSettings;
+
+    async fn count(store: &SqliteStore) -> i64 {
+        sqlx::query_scalar("SELECT COUNT(*) FROM calls").fetch_one(&store.read).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn one_transaction_removes_a_bounded_number_and_all_goes_in_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = StoreSettings::at(folder.path().join("t.db"));
+        let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
+        let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1201)
+            INSERT INTO calls SELECT printf('%032d', i), 'ada', 'a:b', 'a', 'app', 'rest', 'user', NULL, 0, i, 1, '', 0, 0, '', 'failed' FROM n";
+        sqlx::query(rows).execute(&store.write).await.unwrap();
+        let before = Timestamp::from_millisecond(1_201).unwrap();
+        assert_eq!(store.prune_some(CALLS, before).await.unwrap(), u64::from(ROWS_AT_ONCE));
+        assert_eq!(count(&store).await, 701);
+        let stopped = CancellationToken::new();
+        stopped.cancel();
+        let all = PruneBefore { calls: before, messages: before, keys: before };
+        store.prune(all, &stopped).await.unwrap();
+        assert_eq!(count(&store).await, 201, "a stop does not wait for the rest");
+        store.prune(all, &CancellationToken::new()).await.unwrap();
+        assert_eq!(count(&store).await, 1, "what is young enough stays");
+        store.close().await;
+    }
+}

@@ -1,0 +1,92 @@
+//! What the store knows of itself: whether it takes writes, and which root key belongs to it.
+
+use std::path::Path;
+
+use sqlx::{Connection as _, SqliteConnection, SqlitePool, sqlite::SqliteConnectOptions};
+use tokio::{
+    sync::Mutex,
+    time::{Duration, Instant},
+};
+use toolyard_core::ports::StoreError;
+
+use super::{SqliteStore, failed};
+
+/// How long the outcome of a probe is good: readiness is asked by anybody, and each probe is a write.
+const PROBE_LIFETIME: Duration = Duration::from_secs(1);
+
+/// What a store says of the root key it was made with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KnownKey {
+    /// Nothing was sealed or signed yet.
+    None,
+    /// The value by which the key is recognised.
+    Check(Vec<u8>),
+    /// A store of an older version: something that only the right key opens.
+    Sealed(Vec<u8>),
+}
+
+/// Writes now and then, to find out whether that works.
+#[derive(Debug, Default)]
+pub(super) struct WriteProbe(Mutex<Option<(Instant, Result<(), StoreError>)>>);
+
+impl WriteProbe {
+    pub(super) async fn check(&self, write: &SqlitePool) -> Result<(), StoreError> {
+        let mut last = self.0.lock().await;
+        if let Some((at, outcome)) = &*last
+            && at.elapsed() < PROBE_LIFETIME
+        {
+            return outcome.clone();
+        }
+        let sql = "INSERT INTO store_state (name, value) VALUES ('probe', randomblob(8))
+            ON CONFLICT DO UPDATE SET value = excluded.value";
+        let outcome = sqlx::query(sql).execute(write).await.map(drop).map_err(failed);
+        *last = Some((Instant::now(), outcome.clone()));
+        outcome
+    }
+}
+
+impl SqliteStore {
+    /// The root key that this store was made with.
+    pub async fn known_key(&self) -> Result<KnownKey, StoreError> {
+        let mut connection = self.read.acquire().await.map_err(failed)?;
+        known_key(&mut connection).await.map_err(failed)
+    }
+
+    /// Remembers by which value the root key is recognised.
+    pub async fn set_key_check(&self, check: &[u8]) -> Result<(), StoreError> {
+        let sql = "INSERT INTO store_state (name, value) VALUES ('root_key_check', ?)
+            ON CONFLICT DO UPDATE SET value = excluded.value";
+        sqlx::query(sql).bind(check).execute(&self.write).await.map(drop).map_err(failed)
+    }
+}
+
+/// The root key of a store that another process may have open. Makes and changes no tables.
+pub async fn known_key_of(path: &Path) -> Result<KnownKey, StoreError> {
+    if !path.exists() {
+        return Ok(KnownKey::None);
+    }
+    let options = SqliteConnectOptions::new().filename(path).busy_timeout(Duration::from_secs(5));
+    let mut connection = SqliteConnection::connect_with(&options).await.map_err(failed)?;
+    let known = known_key(&mut connection).await;
+    connection.close().await.map_err(failed)?;
+    known.map_err(failed)
+}
+
+async fn known_key(connection: &mut SqliteConnection) -> Result<KnownKey, sqlx::Error> {
+    let sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('store_state', 'apps')";
+    let tables: Vec<String> = sqlx::query_scalar(sql).fetch_all(&mut *connection).await?;
+    if tables.iter().any(|name| name == "store_state") {
+        let sql = "SELECT value FROM store_state WHERE name = 'root_key_check'";
+        if let Some(check) = sqlx::query_scalar(sql).fetch_optional(&mut *connection).await? {
+            return Ok(KnownKey::Check(check));
+        }
+    }
+    if tables.iter().any(|name| name == "apps") {
+        // Upstreams have none; whoever took over a foreign app may have an empty one.
+        let sql = "SELECT signing FROM apps WHERE length(signing) > 0 ORDER BY created_at DESC LIMIT 1";
+        if let Some(sealed) = sqlx::query_scalar(sql).fetch_optional(&mut *connection).await? {
+            return Ok(KnownKey::Sealed(sealed));
+        }
+    }
+    Ok(KnownKey::None)
+}

@@ -1,0 +1,124 @@
+//! Somebody else holds SQLite's write lock for longer than a write waits.
+
+#![cfg(test)]
+
+use std::{sync::Arc, time::Duration};
+
+use sqlx::{Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
+use tokio_util::task::TaskTracker;
+use toolyard_core::{
+    CallOwner, Caller,
+    ports::{CallFilter, CallLog as _, CallRecord, Claim, KeyClaim, KeyEnd, KeyRoom, Ledger as _},
+};
+use toolyard_store::{SqliteStore, StoreSettings};
+use toolyard_testkit::store_suite::queue_some_calls;
+
+struct Fixture {
+    store: SqliteStore,
+    other: SqliteConnection,
+    _folder: tempfile::TempDir,
+}
+
+impl Fixture {
+    async fn start(batch_size: usize) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = StoreSettings {
+            busy_timeout: Duration::from_millis(10),
+            batch_size,
+            ..StoreSettings::at(folder.path().join("t.db"))
+        };
+        let options = SqliteConnectOptions::new().filename(&settings.path);
+        let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
+        let other = SqliteConnection::connect_with(&options).await.unwrap();
+        Self { store, other, _folder: folder }
+    }
+
+    async fn lock(&mut self) {
+        sqlx::query("BEGIN IMMEDIATE").execute(&mut self.other).await.unwrap();
+    }
+
+    async fn unlock(&mut self) {
+        sqlx::query("COMMIT").execute(&mut self.other).await.unwrap();
+    }
+
+    async fn calls(&self) -> Vec<CallRecord> {
+        self.store.page(&CallFilter { limit: 1_000, ..CallFilter::default() }).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn records_of_answered_calls_wait_for_the_lock() {
+    let mut f = Fixture::start(1_024).await;
+    f.store.ping().await.unwrap();
+    f.lock().await;
+    queue_some_calls(&f.store, 0, 3).await;
+    assert!(f.calls().await.is_empty());
+    assert_eq!((f.store.unwritten_records(), f.store.is_backlogged()), (3, false));
+    assert!(f.store.ping().await.is_err(), "it is not ready for work");
+    f.unlock().await;
+    assert_eq!(f.calls().await.len(), 3);
+    assert_eq!((f.store.unwritten_records(), f.store.lost_records()), (0, 0));
+    f.store.close().await;
+}
+
+#[tokio::test]
+async fn the_outcome_of_a_key_waits_for_the_lock() {
+    let mut f = Fixture::start(1_024).await;
+    queue_some_calls(&f.store, 0, 1).await;
+    let record = Arc::new(f.calls().await.remove(0));
+    let claim = |key: &str, call: u8| KeyClaim {
+        owner: CallOwner { user: record.user.clone(), caller: Caller::User },
+        key: key.into(),
+        digest: [1; 32],
+        call: toolyard_protocol::CallId::from_bytes([call; 16]),
+        at: jiff::Timestamp::from_second(1_000).unwrap(),
+        expired_before: jiff::Timestamp::MIN,
+        room: KeyRoom { keys: 100, bytes: 10_000 },
+    };
+    assert_eq!(f.store.begin(&claim("made", 1)).await.unwrap(), Claim::Fresh);
+    f.lock().await;
+    let mut made = (*record).clone();
+    made.id = claim("made", 1).call;
+    let end = KeyEnd::Keep(Some("outcome".to_owned()));
+    assert!(
+        f.store.end(&claim("made", 1), end, Arc::new(made)).await.is_err(),
+        "the caller is not kept waiting"
+    );
+    assert!(f.store.begin(&claim("other", 2)).await.is_err(), "and nothing runs that cannot be remembered");
+    f.unlock().await;
+    assert_eq!(f.store.begin(&claim("other", 3)).await.unwrap(), Claim::Fresh);
+    assert_eq!(f.store.begin(&claim("made", 4)).await.unwrap(), Claim::Done(Some("outcome".to_owned())));
+    assert_eq!(f.calls().await.len(), 2);
+    f.store.close().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_has_a_bound() {
+    let mut f = Fixture::start(1).await;
+    f.lock().await;
+    queue_some_calls(&f.store, 0, 8).await;
+    assert!(f.calls().await.is_empty());
+    assert!(f.store.is_backlogged(), "no call should begin now");
+    // One that ended all the same waits for a while, and is then counted as lost.
+    tokio::time::pause();
+    queue_some_calls(&f.store, 1, 1).await;
+    tokio::time::resume();
+    assert_eq!(f.store.lost_records(), 1);
+    f.unlock().await;
+    assert_eq!(f.calls().await.len(), 8);
+    assert!(!f.store.is_backlogged());
+    f.store.close().await;
+}
+
+#[tokio::test]
+async fn a_stop_waits_for_the_lock() {
+    let mut f = Fixture::start(1_024).await;
+    f.lock().await;
+    queue_some_calls(&f.store, 0, 3).await;
+    assert!(f.calls().await.is_empty());
+    f.unlock().await;
+    f.store.close().await;
+    let (count,): (i64,) =
+        sqlx::query_as("SELECT COUNT(*) FROM calls").fetch_one(&mut f.other).await.unwrap();
+    assert_eq!(count, 3);
+}
