@@ -24,7 +24,7 @@ use toolyard_sources::{
     upstream::{Environment, UpstreamParts},
     worker::WorkerCommand,
 };
-use toolyard_store::{LocalSignals, OpenError, SqliteStore};
+use toolyard_store::{LocalSignals, OpenError, PruneBefore, SqliteStore};
 
 use crate::{
     auth::{Oidc, TokenError, Tokens},

@@ -75,9 +75,9 @@ fn write_pages(
     let file = folder.join(&name);
     std::fs::write(&file, render(command)?).map_err(|error| CliError::Unwritable { file, error })?;
     pages.push(name);
-    let shown =
+    let mut shown =
         command.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help");
-    shown.map(|command| write_pages(command, folder, pages)).collect()
+    shown.try_for_each(|command| write_pages(command, folder, pages))
 }
 
 fn render(command: &clap::Command) -> Result<Vec<u8>, CliError> {

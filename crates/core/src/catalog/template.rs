@@ -45,7 +45,8 @@ pub(super) fn matches(template: &str, uri: &str, budget: &mut MatchBudget) -> bo
     // Most templates differ in their first characters, and need not be read for it.
     let start = template.split('{').next().unwrap_or_default();
     if !uri.starts_with(start) {
-        return budget.spend(1) && false;
+        budget.spend(1);
+        return false;
     }
     let Some(parts) = parts(template) else { return false };
     if !budget.spend((parts.len() + 1) * (uri.len() + 1)) {

@@ -270,7 +270,8 @@ fn parts(value: &Value) -> Box<dyn Iterator<Item = (PathPart<'_>, &Value)> + '_>
 /// References stay inside the schema. The path is written down only where one does not.
 fn check_references<'a>(value: &'a Value, at: &mut Vec<PathPart<'a>>) -> Result<(), (String, String)> {
     if let Value::Object(members) = value {
-        for (keyword, target) in graph::references(members).filter(|(_, target)| !target.starts_with('#')) {
+        let mut outside = graph::references(members).filter(|(_, target)| !target.starts_with('#'));
+        if let Some((keyword, target)) = outside.next() {
             let message = format!(
                 "`{}` leads outside; only references inside the schema (`#/$defs/…`) work",
                 shown(target)

@@ -52,7 +52,12 @@ pub fn serve_worker(natives: &'static [NativeFunction]) -> ! {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => 0,
         Err(_) => 2,
     };
-    // Ends the engine's thread as well, whatever it is at.
+    end_worker(code)
+}
+
+/// Ends the worker's process with its engine's thread, whatever that is at.
+#[expect(clippy::disallowed_methods, reason = "a worker has nothing to drain: its parent starts another one")]
+pub(super) fn end_worker(code: i32) -> ! {
     std::process::exit(code)
 }
 
@@ -213,6 +218,6 @@ struct ExitGuard;
 
 impl Drop for ExitGuard {
     fn drop(&mut self) {
-        std::process::exit(3);
+        end_worker(3);
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn fill_random(bytes: &mut [u8]) {
             Ok(count) => filled += count,
             Err(rustix::io::Errno::INTR) => {}
             // Without chance nothing can be run; the parent tells so.
-            Err(_) => std::process::exit(4),
+            Err(_) => super::child::end_worker(4),
         }
     }
 }

@@ -18,13 +18,14 @@ use tokio::{
     time::{Duration, Instant, Interval},
 };
 use toolyard_core::ports::{Change, RecordChange};
-use toolyard_protocol::{UserId, api::ApiErrorCode, raw::to_raw};
+use toolyard_protocol::{JsonLine, UserId, api::ApiErrorCode};
 
 use super::{Answer, tools::KEEP_ALIVE};
 use crate::{
     auth::{Lease, Person, Role},
     change_feed::{MAX_STREAMS_PER_PERSON, Subscription},
     error::Failure,
+    events,
     routes::{Access, Route},
     state::AppState,
 };
@@ -162,7 +163,7 @@ impl Watch {
     async fn next(&mut self) -> Option<Event> {
         if !self.is_ready {
             self.is_ready = true;
-            return Some(Event::default().event("ready").data("{}"));
+            return Some(events::named("ready", &JsonLine::new(&serde_json::json!({}))));
         }
         loop {
             let due = self.pending.due;
@@ -190,7 +191,7 @@ impl Watch {
                 None => {}
             }
             if let Some(topics) = self.pending.take(Instant::now()) {
-                return Some(Event::default().event("changed").data(to_raw(&Changed { topics }).get()));
+                return Some(events::named("changed", &JsonLine::new(&Changed { topics })));
             }
         }
     }

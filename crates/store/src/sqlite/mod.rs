@@ -34,11 +34,11 @@ use sqlx::{
 use tokio_util::task::TaskTracker;
 use toolyard_core::ports::{IssuedToken, StoreError, StoreQuotas, TokenAdded, TokenRoom};
 
+use self::{ledger::LedgerWriter, node::NodeId, state::WriteProbe};
 pub use self::{
     prune::PruneBefore,
     state::{KnownKey, known_key_of},
 };
-use self::{ledger::LedgerWriter, node::NodeId, state::WriteProbe};
 use crate::folder::DataFolder;
 
 /// How the store is opened.

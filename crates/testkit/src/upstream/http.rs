@@ -172,8 +172,8 @@ fn call(message: &Value, id: &Value, side: Side, out: mpsc::Sender<Out>) -> Call
 }
 
 /// The session of a request, or how it is refused.
-fn session(inner: &Inner, headers: &HeaderMap, message: Option<&Value>) -> Result<Arc<Session>, Answer> {
-    let refused = |failure: &Failure| refuse(failure, Some(&Value::Null));
+fn session(inner: &Inner, headers: &HeaderMap, message: Option<&Value>) -> Result<Arc<Session>, Box<Answer>> {
+    let refused = |failure: &Failure| Box::new(refuse(failure, Some(&Value::Null)));
     if let Some(version) = headers.get(VERSION) {
         let handshakes = inner.options().era.handshakes();
         if handshakes.iter().all(|known| version != known) {
@@ -185,7 +185,7 @@ fn session(inner: &Inner, headers: &HeaderMap, message: Option<&Value>) -> Resul
         None if inner.options().session_ids => {
             Err(refused(&Failure::new(-32000, 400, "Bad Request: Mcp-Session-Id header is required")))
         }
-        id => inner.session(id.unwrap_or_default()).ok_or_else(|| stale(inner, message)),
+        id => inner.session(id.unwrap_or_default()).ok_or_else(|| Box::new(stale(inner, message))),
     }
 }
 
@@ -204,7 +204,7 @@ async fn legacy(inner: Arc<Inner>, headers: &HeaderMap, message: &Value) -> Answ
     } else {
         match session(&inner, headers, Some(message)) {
             Ok(session) => session,
-            Err(refused) => return refused,
+            Err(refused) => return *refused,
         }
     };
     let (Some(method), Some(id)) = (message["method"].as_str(), message.get("id")) else {
@@ -238,7 +238,7 @@ fn get(inner: &Inner, headers: &HeaderMap) -> Answer {
     }
     let session = match session(inner, headers, None) {
         Ok(session) => session,
-        Err(refused) => return refused,
+        Err(refused) => return *refused,
     };
     let (out, queue) = mpsc::channel(QUEUE);
     let last = headers.get("last-event-id").and_then(|last| last.to_str().ok());
@@ -257,6 +257,6 @@ fn delete(inner: &Inner, headers: &HeaderMap) -> Answer {
             inner.end_session(&session.id);
             Ok(sse::status(200))
         }
-        Err(refused) => refused,
+        Err(refused) => *refused,
     }
 }

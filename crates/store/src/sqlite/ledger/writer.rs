@@ -17,11 +17,11 @@ use tokio::{
 use toolyard_core::ports::{CallRecord, Claim, KeyClaim, KeyEnd, StoreError};
 
 use super::{
-    Answer, Order,
     super::{
         call_keys::{begin_key, end_key},
         node::NodeId,
     },
+    Answer, Order,
     backlog::Backlog,
     statements::insert_records,
 };
