@@ -26,7 +26,7 @@ lint: ## Format, clippy, docs, dependencies, arrows
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --document-private-items
 	@scripts/deny.sh
-	cargo test --locked -q -p toolyard-testkit --test arrows
+	cargo test --locked -q --workspace --test arrows
 
 bench: ## Measures the way through the server against a direct call
 	@scripts/bench.sh

@@ -201,6 +201,9 @@ async fn ctrl_c_ends_the_answer_and_then_the_chat() {
         told(&model, 1),
         [said("user", "a story"), said("assistant", "Once upon\n"), said("user", "stop")]
     );
+    // The words are there before the answer is over; a command is read after it.
+    chat.types("/help").await;
+    chat.notes("/help").await;
     chat.signal("-INT").await;
     chat.notes("Ctrl-C again ends the chat").await;
     // What is typed in between calls it off.
