@@ -31,9 +31,9 @@ pub trait Toolset: Send + Sync {
         Ok(())
     }
 
-    /// Keeps the whole of a result that is too long for a model, for a tool to read on in: says with which words the
-    /// model gets there. None where nothing reads on.
-    fn keep(&self, _result: &str, _read: usize) -> Option<String> {
+    /// Keeps the whole of a call's result that is too long for a model, for a tool to read on in: says with which words
+    /// the model gets there. None where nothing reads on.
+    fn keep(&self, _call: &Call, _result: &str, _read: usize) -> Option<String> {
         None
     }
 }

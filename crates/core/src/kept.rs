@@ -6,7 +6,7 @@ use std::{
 };
 
 use jiff::Timestamp;
-use toolyard_protocol::UserId;
+use toolyard_protocol::{ToolName, UserId};
 
 use crate::{executor::CallOwner, ports::Ids};
 
@@ -33,13 +33,30 @@ struct Kept {
 #[derive(Debug)]
 struct Waiting {
     owner: CallOwner,
+    tool: ToolName,
     text: Arc<str>,
     until: Timestamp,
 }
 
+/// A result as its owner finds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptResult {
+    /// Which tool made it. Whoever can no longer see that tool must not read on in what it said.
+    pub tool: ToolName,
+    /// All of it.
+    pub text: Arc<str>,
+}
+
 impl KeptResults {
-    /// Keeps a text, and gives the handle under which its owner finds it. None where it is too long even for this place.
-    pub fn keep(&self, owner: &CallOwner, text: &str, now: Timestamp, ids: &dyn Ids) -> Option<Arc<str>> {
+    /// Keeps a text that a tool made, and gives the handle under which its owner finds it. None where it is too long even for this place.
+    pub fn keep(
+        &self,
+        owner: &CallOwner,
+        tool: &ToolName,
+        text: &str,
+        now: Timestamp,
+        ids: &dyn Ids,
+    ) -> Option<Arc<str>> {
         let user = &owner.user;
         if text.len() > USER_BYTES {
             return None;
@@ -59,18 +76,20 @@ impl KeptResults {
         ids.fill(&mut name);
         let handle: Arc<str> = hex::encode(name).into();
         let until = Timestamp::from_second(now.as_second().saturating_add(KEPT_S)).unwrap_or(Timestamp::MAX);
-        kept.by_handle.insert(handle.clone(), Waiting { owner: owner.clone(), text: text.into(), until });
+        let waiting = Waiting { owner: owner.clone(), tool: tool.clone(), text: text.into(), until };
+        kept.by_handle.insert(handle.clone(), waiting);
         kept.order.push_back(handle.clone());
         *kept.of_users.entry(user.clone()).or_default() += text.len();
         kept.bytes += text.len();
         Some(handle)
     }
 
-    /// The text under a handle of this owner. Another's is not there.
-    pub fn read(&self, owner: &CallOwner, handle: &str, now: Timestamp) -> Option<Arc<str>> {
+    /// The result under a handle of this owner. Another's is not there.
+    pub fn read(&self, owner: &CallOwner, handle: &str, now: Timestamp) -> Option<KeptResult> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = kept.by_handle.get(handle)?;
-        (waiting.owner == *owner && waiting.until > now).then(|| waiting.text.clone())
+        let found = || KeptResult { tool: waiting.tool.clone(), text: waiting.text.clone() };
+        (waiting.owner == *owner && waiting.until > now).then(found)
     }
 
     /// Drops what waited long enough. Called now and then.
@@ -114,11 +133,16 @@ mod tests {
         CallOwner { user: name.parse().unwrap(), caller: Caller::User }
     }
 
+    fn tool() -> ToolName {
+        "com.a:list".parse().unwrap()
+    }
+
     #[test]
     fn a_result_waits_for_its_user_for_a_while() {
         let kept = KeptResults::default();
-        let handle = kept.keep(&user("ada"), "long", at(0), &SystemIds).unwrap();
-        assert_eq!(kept.read(&user("ada"), &handle, at(KEPT_S - 1)).as_deref(), Some("long"));
+        let handle = kept.keep(&user("ada"), &tool(), "long", at(0), &SystemIds).unwrap();
+        let found = KeptResult { tool: tool(), text: "long".into() };
+        assert_eq!(kept.read(&user("ada"), &handle, at(KEPT_S - 1)), Some(found));
         assert_eq!(kept.read(&user("bob"), &handle, at(0)), None);
         let app = CallOwner { caller: Caller::App("com.other".parse().unwrap()), ..user("ada") };
         assert_eq!(kept.read(&app, &handle, at(0)), None, "an app of the same user");
@@ -136,12 +160,13 @@ mod tests {
         let kept = KeptResults::default();
         let half = "x".repeat(USER_BYTES / 2);
         let [first, second, third] =
-            [0, 1, 2].map(|second| kept.keep(&user("ada"), &half, at(second), &SystemIds).unwrap());
+            [0, 1, 2].map(|second| kept.keep(&user("ada"), &tool(), &half, at(second), &SystemIds).unwrap());
         let there = [first, second, third].map(|handle| kept.read(&user("ada"), &handle, at(3)).is_some());
         assert_eq!(there, [false, true, true]);
-        assert!(kept.keep(&user("ada"), &"x".repeat(USER_BYTES + 1), at(3), &SystemIds).is_none());
-        let others: Vec<_> =
-            (0..32).map(|n| kept.keep(&user(&format!("u{n}")), &half, at(3), &SystemIds).unwrap()).collect();
+        assert!(kept.keep(&user("ada"), &tool(), &"x".repeat(USER_BYTES + 1), at(3), &SystemIds).is_none());
+        let others: Vec<_> = (0..32)
+            .map(|n| kept.keep(&user(&format!("u{n}")), &tool(), &half, at(3), &SystemIds).unwrap())
+            .collect();
         assert!(kept.0.lock().unwrap().bytes <= ALL_BYTES);
         assert!(kept.read(&user("u31"), &others[31], at(3)).is_some());
     }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use toolyard_protocol::result::ToolResult;
 
-use crate::tools::Toolset;
+use crate::{message::Call, tools::Toolset};
 
 /// The words for a result. Text blocks as they are, structured content as JSON, and for everything else what it was.
 pub fn words(result: &ToolResult) -> String {
@@ -33,11 +33,11 @@ fn block_words(block: Value) -> String {
     }
 }
 
-/// As much of it as a model reads at once. The rest is kept, and the model is told how to get there.
-pub(super) fn bounded(text: String, most: usize, tools: &dyn Toolset) -> String {
+/// As much of a call's result as a model reads at once. The rest is kept, and the model is told how to get there.
+pub(super) fn bounded(call: &Call, text: String, most: usize, tools: &dyn Toolset) -> String {
     let Some((end, _)) = text.char_indices().nth(most) else { return text };
     let all = text.chars().count();
-    let rest = tools.keep(&text, most);
+    let rest = tools.keep(call, &text, most);
     let rest = rest.unwrap_or_else(|| "The rest is not available; ask for less.".to_owned());
     format!("{}\n[cut: {most} of {all} characters. {rest}]", &text[..end])
 }

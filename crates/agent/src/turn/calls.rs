@@ -202,7 +202,8 @@ impl Turn {
     async fn end(&self, call: &Call, outcome: &Outcome) -> ToolAnswer {
         let (end, text, is_error) = match outcome {
             Ok(Reply::Done(result)) => {
-                let text = answer::bounded(answer::words(result), self.limits.result_chars, &*self.tools);
+                let most = self.limits.result_chars;
+                let text = answer::bounded(call, answer::words(result), most, &*self.tools);
                 (CallEnd::Done(Arc::new(result.clone())), text, result.mcp.is_error())
             }
             Ok(reply) => {

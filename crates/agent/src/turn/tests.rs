@@ -164,7 +164,7 @@ impl Toolset for Tools {
         }
     }
 
-    fn keep(&self, result: &str, read: usize) -> Option<String> {
+    fn keep(&self, _call: &Call, result: &str, read: usize) -> Option<String> {
         self.kept.lock().unwrap().push(result.to_owned());
         Some(format!("read on at {read}"))
     }

@@ -12,6 +12,7 @@ use toolyard_core::{
     CatalogView, Door, ToolCall, ToolError, executor::Outcome, ports::NoticeSink, schema::Schema,
 };
 use toolyard_protocol::{ErrorCode, trace::TraceParent};
+use toolyard_sources::builtin::{READ_RESULT_PAGE, ReadResultArguments};
 
 use super::tools::{Selection, ViewTools};
 use crate::{
@@ -86,11 +87,26 @@ impl Toolset for ChatTools {
         Err(ToolError::new(ErrorCode::InvalidArguments, text))
     }
 
-    fn keep(&self, result: &str, read: usize) -> Option<String> {
-        let state = &self.state;
+    fn keep(&self, call: &Call, result: &str, read: usize) -> Option<String> {
+        let (state, view) = (&self.state, self.shown()?);
         // A chat that did not ask for it cannot call it.
-        let reader = self.shown()?.find(&READ_RESULT.parse().ok()?).ok()?.alias.clone();
-        let handle = state.kept.keep(&self.who.owner(), result, state.clock.now(), &*state.ids)?;
-        Some(format!("Read on with {reader} {{\"handle\": \"{handle}\", \"start\": {read}}}."))
+        let reader = view.find(&READ_RESULT.parse().ok()?).ok()?;
+        let tool = view.find(&call.name.parse().ok()?).ok()?;
+        let (handle, start) = if tool.name == reader.name {
+            page_rest(call, read)?
+        } else {
+            let (owner, now) = (self.who.owner(), state.clock.now());
+            let handle = state.kept.keep(&owner, &tool.name, result, now, &*state.ids)?;
+            (handle.to_string(), read)
+        };
+        Some(format!("Read on with {} {{\"handle\": \"{handle}\", \"start\": {start}}}.", reader.alias))
     }
+}
+
+/// Where a page of a long result goes on that was itself too long: under the handle it came from. Kept again it would be a
+/// result of `read_result`, and could be read after the tool that made it is gone.
+fn page_rest(call: &Call, read: usize) -> Option<(String, usize)> {
+    let page: ReadResultArguments = serde_json::from_str(call.arguments.get()).ok()?;
+    let start = usize::try_from(page.start).ok()?.checked_add(read.min(READ_RESULT_PAGE))?;
+    Some((page.handle, start))
 }

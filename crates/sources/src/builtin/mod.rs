@@ -30,7 +30,7 @@ use toolyard_core::{
 };
 use toolyard_net::{Guard, HttpClient};
 use toolyard_protocol::{
-    ErrorCode,
+    ErrorCode, ToolName,
     call::Activation,
     raw::to_raw,
     result::{McpResult, ToolResult},
@@ -47,6 +47,7 @@ use self::calculator::Calculator;
 pub use self::{
     calculator::CalculatorSetup,
     offered::{Builtin, PACKAGE},
+    read_result::{Arguments as ReadResultArguments, PAGE as READ_RESULT_PAGE},
 };
 
 /// What the tools need.
@@ -121,7 +122,10 @@ impl BuiltinSource {
                 told(web_search::web_search(read(given)?, settings, &self.parts.search_http, left).await)
             }
             Builtin::SearchTools => Ok(search_tools::run(&read(given)?, &cx.view, &*self.parts.finder).await),
-            Builtin::ReadResult => read_result::run(&read(given)?, &cx.owner(), &self.parts.kept, now),
+            Builtin::ReadResult => {
+                let can_see = |tool: &ToolName| read_result::can_see(&cx.view, tool);
+                read_result::run(&read(given)?, &cx.owner(), can_see, &self.parts.kept, now)
+            }
         }
     }
 

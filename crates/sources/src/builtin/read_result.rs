@@ -3,19 +3,22 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use toolyard_core::{CallOwner, ToolError, kept::KeptResults};
-use toolyard_protocol::ErrorCode;
+use toolyard_core::{CallOwner, CatalogView, ToolError, kept::KeptResults};
+use toolyard_protocol::{ErrorCode, ToolName, ToolRef};
 use toolyard_toolbox::Output;
 
 /// Characters of one answer.
-const PAGE: usize = 12_000;
+pub const PAGE: usize = 12_000;
 
+/// What it is called with.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
-    handle: String,
+pub struct Arguments {
+    /// Which result.
+    pub handle: String,
+    /// The first character.
     #[serde(default)]
-    start: u64,
+    pub start: u64,
 }
 
 pub(super) fn definition() -> Value {
@@ -33,14 +36,23 @@ pub(super) fn definition() -> Value {
     })
 }
 
+/// Whether the caller can still see a tool. What a request itself chose among the tools does not matter: it is asked
+/// whether the caller could call the tool, not whether it wants to.
+pub(super) fn can_see(view: &CatalogView, tool: &ToolName) -> bool {
+    view.before_choice().find(&ToolRef::Canonical(tool.clone())).is_ok()
+}
+
+/// `can_see` says whether a tool is visible to this caller now: a result is found no longer than the tool that made it.
 pub(super) fn run(
     arguments: &Arguments,
     owner: &CallOwner,
+    can_see: impl FnOnce(&ToolName) -> bool,
     kept: &KeptResults,
     now: Timestamp,
 ) -> Result<Output, ToolError> {
     let failed = |text: String| ToolError::new(ErrorCode::ExecutionError, text);
-    let text = kept.read(owner, &arguments.handle, now).ok_or_else(|| {
+    let found = kept.read(owner, &arguments.handle, now).filter(|found| can_see(&found.tool));
+    let text = found.map(|found| found.text).ok_or_else(|| {
         failed("There is no such result any more; results wait ten minutes. Call the tool again.".to_owned())
     })?;
     let start = usize::try_from(arguments.start).unwrap_or(usize::MAX);
@@ -68,9 +80,12 @@ mod tests {
     fn a_result_is_read_to_its_end() {
         let owner = |name: &str| CallOwner { user: name.parse().unwrap(), caller: Caller::User };
         let (kept, ada, now) = (KeptResults::default(), owner("ada"), Timestamp::UNIX_EPOCH);
+        let tool: ToolName = "com.a:list".parse().unwrap();
         let long = "é".repeat(PAGE + 5);
-        let handle = kept.keep(&ada, &long, now, &SystemIds).unwrap().to_string();
-        let read = |start| run(&Arguments { handle: handle.clone(), start }, &ada, &kept, now);
+        let handle = kept.keep(&ada, &tool, &long, now, &SystemIds).unwrap().to_string();
+        let read = |start| {
+            run(&Arguments { handle: handle.clone(), start }, &ada, |made_by| *made_by == tool, &kept, now)
+        };
         assert!(
             read(0)
                 .unwrap()
@@ -80,6 +95,8 @@ mod tests {
         let rest = read(PAGE as u64).unwrap().text;
         assert!(rest.starts_with("ééééé\n[") && rest.ends_with("this is the end]"), "{rest}");
         assert!(read(PAGE as u64 + 5).unwrap_err().for_model.contains("ends before"));
-        assert!(run(&Arguments { handle, start: 0 }, &owner("bob"), &kept, now).is_err());
+        let arguments = Arguments { handle: handle.clone(), start: 0 };
+        assert!(run(&arguments, &owner("bob"), |_| true, &kept, now).is_err());
+        assert!(run(&arguments, &ada, |_| false, &kept, now).is_err(), "ada cannot see the tool any more");
     }
 }

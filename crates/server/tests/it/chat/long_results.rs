@@ -4,6 +4,7 @@ use serde_json::json;
 use toolyard_testkit::{Act, model::Answer};
 
 use super::{ECHO_ALIAS, asks, chunks, one, results, script, with, with_model};
+use crate::platform::ECHO;
 
 const READ: &str = "toolyard__read_result";
 
@@ -71,6 +72,53 @@ async fn the_model_itself_reads_on_and_the_end_is_told() {
     let told = chunks(&p.user("ada"), asks("read on")).await;
     let shown = one(&told, "tool-output-available")["output"].as_str().unwrap();
     assert!(shown.contains("END\n[characters 100 to 153 of 153; this is the end]"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_result_is_found_no_longer_than_its_tool() {
+    let (p, model) = with_model(|config| {
+        config.chat.result_chars = 100;
+        config.builtin.enabled = true;
+    })
+    .await;
+    let (app, _device) = p.echo().await;
+    app.acts(Act::content(json!(long())));
+    script(&model, [Answer::call(ECHO_ALIAS, json!({ "text": "x" })), Answer::text("ok")]);
+    chunks(&p.user("ada"), asks("go")).await;
+    let first = handle(&results(&model.seen()[1])[0]);
+    // A page that is itself too long goes on under the handle it came from.
+    let page = json!({ "handle": first, "start": 100 });
+    script(&model, [Answer::call(READ, page), Answer::text("ok")]);
+    chunks(&p.user("ada"), asks("read on")).await;
+    let cut = results(model.seen().last().unwrap())[0].clone();
+    assert!(cut.ends_with(&format!("{READ} {{\"handle\": \"{first}\", \"start\": 200}}.]")), "{cut}");
+
+    let read = async || {
+        let arguments = json!({ "handle": first, "start": 200 });
+        p.user("ada").call("toolyard:read_result", arguments).await
+    };
+    let rest = read().await.expect(200).json()["content"].as_str().unwrap().to_owned();
+    assert!(rest.starts_with(&long()[200..300]), "{rest}");
+    let install = format!("/api/installs/{ECHO}");
+    let tool = format!("/api/settings/tools/{ECHO}:echo");
+    p.user("ada").put(&tool, &json!({ "enabled": false })).await.expect(204);
+    let off = read().await;
+    assert!(!off.status.is_success() && off.text.contains("no such result"), "{off:?}");
+    p.user("ada").put(&tool, &json!({ "enabled": true })).await.expect(204);
+    read().await.expect(200);
+    p.user("ada").delete(&install).await.expect(204);
+    let gone = read().await;
+    assert!(!gone.status.is_success() && gone.text.contains("no such result"), "{gone:?}");
+    script(&model, [Answer::call(READ, json!({ "handle": first, "start": 0 })), Answer::text("ok")]);
+    let told = chunks(&p.user("ada"), asks("read on")).await;
+    assert!(!told.iter().any(|chunk| chunk.to_string().contains("line 1\\n")), "{told:?}");
+    p.user("ada").put(&install, &json!({})).await.expect(204);
+    // The tools that a chat chose are its own wish, and take nothing away.
+    script(&model, [Answer::call(READ, json!({ "handle": first, "start": 0 })), Answer::text("ok")]);
+    let alone = json!({ "exactToolNames": [READ], "ignoreOtherTools": true });
+    let told = chunks(&p.user("ada"), with(asks("read on"), alone)).await;
+    let shown = one(&told, "tool-output-available")["output"].as_str().unwrap();
+    assert!(shown.starts_with(&long()[..100]), "{shown}");
 }
 
 #[tokio::test]
