@@ -4,6 +4,7 @@
 //! limit for the whole: drop the future, and the peer sees the connection close.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
 use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::capture_connection;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use crate::connect::Connector;
@@ -75,6 +77,30 @@ impl HttpClient {
             Ok(response) => Ok(Response::new(response)),
             Err(error) => Err(NetError::from_send(&error)),
         }
+    }
+
+    /// Sends a request, and says when it is handed to a connection: until then the peer surely did not see it, and whoever
+    /// drops the future knows that nothing was sent.
+    pub async fn send_noting(
+        &self,
+        mut request: Request<Full<Bytes>>,
+        on_connection: impl FnOnce(),
+    ) -> Result<Response, NetError> {
+        let connection = capture_connection(&mut request);
+        let mut sending = pin!(self.send(request));
+        let mut on_connection = Some(on_connection);
+        std::future::poll_fn(|cx| {
+            let polled = sending.as_mut().poll(cx);
+            // Looked at in the same poll that hands the request over, so that no drop comes in between.
+            if on_connection.is_some()
+                && connection.connection_metadata().is_some()
+                && let Some(note) = on_connection.take()
+            {
+                note();
+            }
+            polled
+        })
+        .await
     }
 }
 

@@ -42,7 +42,7 @@ pub enum ErrorCode {
     ExecutionError,
     /// A handler failed inside the app SDK.
     HandlerError,
-    /// The key was found open after a crash; never run again.
+    /// Nobody knows what came of the call under a key: a crash, or a connection that broke. Never run again.
     OutcomeUnknown,
     /// The caller went away.
     Cancelled,

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolyard_core::{
     CallContext, CatalogView, Door, ToolCall, ToolError,
-    executor::{Input, Outcome, TraceContext},
+    executor::{DeliveryMark, Input, Outcome, TraceContext},
     ports::{CallerAbilities, NoticeSink, StoreError},
 };
 use toolyard_protocol::{
@@ -134,6 +134,7 @@ pub(crate) async fn context(
         baggage: asked.baggage,
         key: asked.key,
         deadline: Instant::now(),
+        delivery: DeliveryMark::default(),
     };
     Ok((cx, cancel))
 }

@@ -1,13 +1,22 @@
 //! What travels with a call: built at the door, passed by reference, asked by everybody below.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
-use toolyard_protocol::{CallId, PackageName, ToolRef, UserId, result::ToolResult, trace::TraceParent};
+use toolyard_protocol::{
+    CallId, ErrorCode, PackageName, ToolRef, UserId, result::ToolResult, trace::TraceParent,
+};
 
 use crate::{
     catalog::CatalogView,
+    error::ToolError,
     ports::{CallerAbilities, NoticeSink},
 };
 
@@ -139,12 +148,48 @@ pub struct CallContext {
     pub key: Option<Arc<str>>,
     /// When the time is up. Set by the executor.
     pub deadline: tokio::time::Instant,
+    /// Whether the request has left, where the source knows.
+    pub delivery: DeliveryMark,
+}
+
+/// Whether a call has left for its tool. A source that has to connect first says so, and a deadline that ends the wait for
+/// the connection is then known to have ended nothing else. Without a word from the source, an invoked call counts as sent.
+#[derive(Debug, Clone, Default)]
+pub struct DeliveryMark(Arc<AtomicBool>);
+
+impl DeliveryMark {
+    /// Nothing has been sent yet.
+    pub fn set_pending(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// From here on the tool may run.
+    pub fn set_sent(&self) {
+        self.0.store(false, Ordering::Release);
+    }
+
+    /// Whether the source waits, and the tool surely did not run.
+    pub fn is_pending(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
 }
 
 impl CallContext {
     /// To whom the outcome belongs.
     pub fn owner(&self) -> CallOwner {
         CallOwner { user: self.user.clone(), caller: self.caller.clone() }
+    }
+
+    /// The error of a call whose connection broke after it was sent. Under a key it is an outcome that is kept and not run
+    /// again, so it says that nobody knows what came of it.
+    pub fn connection_lost(&self, text: String) -> ToolError {
+        match self.key {
+            None => ToolError::new(ErrorCode::InvalidResponse, text),
+            Some(_) => {
+                let text = format!("{text} The call is not run again under this idempotency key.");
+                ToolError::new(ErrorCode::OutcomeUnknown, text)
+            }
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 use toolyard_protocol::{ErrorCode, ToolName};
 
 pub use self::context::{
-    Awaited, CallContext, CallOwner, Caller, Door, Input, Reply, ToolCall, TraceContext,
+    Awaited, CallContext, CallOwner, Caller, DeliveryMark, Door, Input, Reply, ToolCall, TraceContext,
 };
 use self::{
     keyed::KeyTable,
@@ -223,7 +223,13 @@ fn overloaded(whose: &str, tool: &ToolName) -> ToolError {
 }
 
 fn too_late(cx: &CallContext, call: &ToolCall, steps: &Steps) -> ToolError {
-    if steps.may_have_run() {
+    if cx.delivery.is_pending() {
+        let text = format!(
+            "There was no connection to the app of {} in time; nothing was sent, and the tool did not run.",
+            call.name
+        );
+        ToolError::new(ErrorCode::NetworkError, text)
+    } else if steps.may_have_run() {
         let harmless = cx.view.find(&call.name).is_ok_and(|tool| tool.definition.is_harmless());
         let text = format!("{} did not answer in time; it may or may not have run.", call.name);
         ToolError::new(ErrorCode::Timeout, text).retryable_if(harmless)

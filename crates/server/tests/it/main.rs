@@ -27,6 +27,7 @@ mod legacy;
 mod library;
 mod limits;
 mod listing;
+mod lost_connections;
 mod mcp;
 mod me;
 mod memory;

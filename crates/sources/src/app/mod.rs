@@ -112,15 +112,17 @@ impl ToolSource for AppSource {
         ready: Ready,
     ) -> Result<Reply, ToolError> {
         let request = self.request(cx, tool, arguments, ready.activation)?;
-        let answered = self.parts.http.send(request).await.map_err(|error| not_answered(tool, error))?;
+        cx.delivery.set_pending();
+        let sent = self.parts.http.send_noting(request, || cx.delivery.set_sent()).await;
+        let answered = sent.map_err(|error| not_answered(cx, tool, error))?;
         let answer = Answer { tool, status: answered.status };
         let limit = self.parts.limits.result_bytes;
         let is_connected = || self.parts.waker.is_connected(&cx.user, tool.app.package());
         let result = if comes_in_lines(&answered) {
-            let body = last_line(cx, answered, limit).await.map_err(|error| not_answered(tool, error))?;
+            let body = last_line(cx, answered, limit).await.map_err(|error| not_answered(cx, tool, error))?;
             answer.read(&body, is_connected)
         } else {
-            let body = answered.bytes(limit).await.map_err(|error| not_answered(tool, error))?;
+            let body = answered.bytes(limit).await.map_err(|error| not_answered(cx, tool, error))?;
             answer.read(&body, is_connected)
         };
         result.map(|result| Reply::Done(readable(&tool.app, result)))
@@ -172,7 +174,7 @@ fn unsendable(tool: &Tool, error: impl std::fmt::Display) -> ToolError {
         .because(error)
 }
 
-fn not_answered(tool: &Tool, error: NetError) -> ToolError {
+fn not_answered(cx: &CallContext, tool: &Tool, error: NetError) -> ToolError {
     let app = tool.app.package();
     let (code, text) = match &error {
         NetError::Refused(_) => {
@@ -190,7 +192,7 @@ fn not_answered(tool: &Tool, error: NetError) -> ToolError {
         NetError::Broken { .. } => {
             let text =
                 format!("{app} broke off before it had answered; {} may or may not have run.", tool.name);
-            (ErrorCode::InvalidResponse, text)
+            return cx.connection_lost(text).because(error);
         }
         NetError::TooLarge { limit } => {
             let text =

@@ -1,6 +1,6 @@
 //! What went wrong with an upstream, in the platform's own table.
 
-use toolyard_core::ToolError;
+use toolyard_core::{CallContext, ToolError};
 use toolyard_mcp_client::ClientError;
 use toolyard_protocol::{
     ErrorCode, PackageName,
@@ -47,7 +47,13 @@ pub(super) fn not_one(package: &PackageName) -> ToolError {
 }
 
 /// A request that failed. `harmless`: running it twice does no harm.
-pub(super) fn failed(package: &PackageName, asked: &str, error: ClientError, harmless: bool) -> ToolError {
+pub(super) fn failed(
+    cx: &CallContext,
+    package: &PackageName,
+    asked: &str,
+    error: ClientError,
+    harmless: bool,
+) -> ToolError {
     let cause = error.to_string();
     let told = match error {
         ClientError::NotSent(_) => {
@@ -64,7 +70,7 @@ pub(super) fn failed(package: &PackageName, asked: &str, error: ClientError, har
         }
         ClientError::PerhapsSent(_) | ClientError::Closed(_) => {
             let text = format!("{package} broke off before it had answered; it may or may not have run.");
-            ToolError::new(ErrorCode::InvalidResponse, text)
+            cx.connection_lost(text)
         }
         ClientError::Rpc(error) => return refused(package, asked, error),
         ClientError::Status { status, .. } => {

@@ -294,10 +294,10 @@ impl UpstreamSource {
         match self.watched_drive(cx, app, ongoing).await {
             Ok(Driven::Answer(answer)) => match answer.complete() {
                 Ok(raw) => Ok(Got::Done(raw)),
-                Err(error) => Err(errors::failed(package, wanted.method, error, wanted.harmless)),
+                Err(error) => Err(errors::failed(cx, package, wanted.method, error, wanted.harmless)),
             },
             Ok(Driven::Parked(awaited)) => Ok(Got::Awaited(awaited)),
-            Err(error) => Err(errors::failed(package, wanted.method, error, wanted.harmless)),
+            Err(error) => Err(errors::failed(cx, package, wanted.method, error, wanted.harmless)),
         }
     }
 
@@ -336,7 +336,7 @@ impl UpstreamSource {
             }
             _ => {}
         }
-        errors::failed(app.package(), wanted.method, error, wanted.harmless)
+        errors::failed(cx, app.package(), wanted.method, error, wanted.harmless)
     }
 }
 

@@ -19,7 +19,7 @@ const OUTCOMES: Record<string, string> = {
   TOOL_NOT_HANDLED: 'The app said that it does not know the tool.',
   EXECUTION_ERROR: 'The app or tool failed and said so.',
   HANDLER_ERROR: 'A handler failed inside the app.',
-  OUTCOME_UNKNOWN: 'The server stopped under the call, or the result was too large to keep. It is never run again.',
+  OUTCOME_UNKNOWN: 'The connection broke, the server stopped under the call, or the result was too large to keep. It is never run again.',
   CANCELLED: 'The caller went away.',
 };
 
