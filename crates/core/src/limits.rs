@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::schema::pool::WORK_TIMEOUT;
+
 /// Longest error message that is recorded of a call, in bytes: a few paragraphs, so that a stack trace does not fill the
 /// ledger.
 pub const MAX_ERROR_MESSAGE_BYTES: usize = 2_000;
@@ -33,6 +35,8 @@ pub struct CallLimits {
     pub user_key_bytes: usize,
     /// Largest result of a tool, in bytes, wherever it comes from.
     pub result_bytes: usize,
+    /// Longest check of arguments or of a result against a schema. A tool whose check takes longer is not offered any more.
+    pub check_timeout: Duration,
     /// How much of the error message of a failed call is recorded, in bytes; 0 records none.
     pub error_message_bytes: usize,
 }
@@ -52,6 +56,7 @@ impl Default for CallLimits {
             user_keys: 20_000,
             user_key_bytes: 64 * 1024 * 1024,
             result_bytes: 1024 * 1024,
+            check_timeout: WORK_TIMEOUT,
             error_message_bytes: MAX_ERROR_MESSAGE_BYTES,
         }
     }

@@ -132,6 +132,7 @@ pub(crate) fn call_limits(config: &CallsConfig, ledger: &LedgerConfig) -> CallLi
         user_keys: config.keys_per_user,
         user_key_bytes: config.key_bytes_per_user,
         result_bytes: config.result_bytes,
+        check_timeout: Duration::from_millis(config.check_timeout_ms),
         error_message_bytes: if ledger.error_message_hours == 0 { 0 } else { MAX_ERROR_MESSAGE_BYTES },
     }
 }

@@ -33,7 +33,10 @@ use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, value::RawValue};
 use tokio::sync::Mutex;
-use toolyard_core::{ports::Ids, schema::Schema};
+use toolyard_core::{
+    ports::Ids,
+    schema::{Schema, pool::WorkOwner},
+};
 
 use self::{choose::Calibrations, prompt::Prompt};
 use crate::{
@@ -139,7 +142,10 @@ impl SmallModel {
         usage: &mut Usage,
     ) -> Result<Option<Box<RawValue>>, ModelError> {
         // A schema that cannot be compiled is the turn's business; it says so in better words.
-        let schema = Schema::prepare(&tool.schema, "parameters").await.ok().and_then(Result::ok);
+        let schema = Schema::prepare(&WorkOwner::unnamed(), &tool.schema, "parameters")
+            .await
+            .ok()
+            .and_then(Result::ok);
         let begun = prompt.call(&tool.name);
         for grammar in [grammar::copied(&tool.schema, prompt.user()), grammar::arguments(&tool.schema)] {
             let written = self.scorer.complete(&begun, Some(grammar.text()), MAX_ARGUMENT_TOKENS).await?;
@@ -204,7 +210,7 @@ async fn checked(written: &Completion, schema: Option<&Arc<Schema>>) -> Option<B
     }
     let value: Value = serde_json::from_str(&written.text).ok().filter(Value::is_object)?;
     if let Some(schema) = schema {
-        schema.check(value).await.ok()?;
+        schema.check(&WorkOwner::unnamed(), value).await.ok()?;
     }
     serde_json::from_str(&written.text).ok()
 }

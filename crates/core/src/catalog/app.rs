@@ -7,7 +7,7 @@ use std::{
 };
 
 use jiff::Timestamp;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use toolyard_protocol::{
     Alias, PackageName, Problem, ToolName, UserId,
     items::Items,
@@ -18,7 +18,7 @@ use toolyard_protocol::{
 };
 
 use super::{
-    filter,
+    MAX_INLINE_LOAD_BYTES, filter,
     item::{Item, ListKind},
     tool::{AppHead, Gauge, Tool},
 };
@@ -26,7 +26,8 @@ use crate::{
     ports::{AppRecord, Origin, StoredOffer, StoredSet, UserPlugin},
     schema::{
         Schema,
-        pool::{SET_TIMEOUT, WorkPool},
+        pool::{SET_TIMEOUT, WorkOwner, WorkPool},
+        shared,
     },
 };
 
@@ -127,7 +128,7 @@ impl AppEntry {
                 Ok(tool) if !names.insert(tool.name.clone()) => {
                     entry.lose(tool.name.local().to_owned(), "a tool of that name came before".to_owned());
                 }
-                Ok(tool) => entry.take(tool),
+                Ok(tool) => entry.take_usable(tool),
                 Err(why) => entry.lose(shown_name(raw, index, ListKind::Tools), why),
             }
         }
@@ -155,7 +156,7 @@ impl AppEntry {
         let mut entry = Self::empty(Arc::new(head), Some(user));
         for (index, raw) in plugin.tools.iter().enumerate() {
             match ToolDefinition::read(raw, "tool") {
-                Ok(definition) => entry.take(Tool::new(&entry.head, definition)),
+                Ok(definition) => entry.take_usable(Tool::new(&entry.head, definition)),
                 Err(problems) => {
                     entry.lose(shown_name(raw, index, ListKind::Tools), in_words(&problems));
                 }
@@ -186,6 +187,14 @@ impl AppEntry {
         }
     }
 
+    /// Takes a tool that nobody checked when it came. One whose schemas are known to be of no use could not be called.
+    fn take_usable(&mut self, tool: Tool) {
+        match tool.known_fault() {
+            Some(problem) => self.lose(tool.name.local().to_owned(), unusable(&problem)),
+            None => self.take(tool),
+        }
+    }
+
     fn take(&mut self, tool: Tool) {
         let removed = tool.definition.invisible_chars;
         if removed > 0 {
@@ -200,6 +209,39 @@ impl AppEntry {
         tracing::warn!(app = %self.head.package(), name, reason, "set aside");
         self.set_aside.push(SetAside { name, reason });
     }
+}
+
+/// Why a tool is hidden, for its owner.
+pub(super) fn unusable(problem: &Problem) -> String {
+    format!("it cannot be called: {problem}")
+}
+
+/// Finds out which schemas of definitions that nobody checked when they came are of no use, on the pool. Where the pool has
+/// no room the definitions are shown, and the first call finds out.
+pub(super) async fn judge_definitions(package: &PackageName, tools: &[Box<RawValue>]) {
+    let tools: Vec<Box<RawValue>> = tools.iter().take(MAX_TOOLS).cloned().collect();
+    let is_small = tools.iter().map(|raw| raw.get().len()).sum::<usize>() <= MAX_INLINE_LOAD_BYTES;
+    let is_known = |schema: &Value| shared::digest_of(schema).is_none_or(|it| shared::verdict(&it).is_some());
+    if is_small && tools.iter().flat_map(|raw| schemas_in(raw)).all(|(_, schema)| is_known(&schema)) {
+        return;
+    }
+    let judge = move || {
+        for (path, schema) in tools.iter().flat_map(|raw| schemas_in(raw)) {
+            shared::judge(&schema, path);
+        }
+    };
+    let owner = WorkOwner::package(package);
+    if let Err(error) = WorkPool::shared().run_within(&owner, SET_TIMEOUT, judge).await {
+        tracing::warn!(app = %package, %error, "schemas not checked when loaded");
+    }
+}
+
+/// The schemas of a definition that can be read, each with its place.
+fn schemas_in(raw: &RawValue) -> impl Iterator<Item = (&'static str, Value)> {
+    let definition = ToolDefinition::read(raw, "tool").ok();
+    let output = definition.as_ref().and_then(ToolDefinition::output_schema);
+    let input = definition.map(|definition| ("inputSchema", definition.input_schema()));
+    input.into_iter().chain(output.map(|schema| ("outputSchema", schema)))
 }
 
 fn read_tool(app: &Arc<AppHead>, details: &UpstreamDetails, raw: &RawValue) -> Result<Tool, String> {
@@ -264,11 +306,13 @@ pub fn alias_clashes(
 
 /// [`check_set`] on the pool: a set is as large as its sender likes.
 pub async fn check_set_on_pool(
+    package: &PackageName,
     tools: &[Box<RawValue>],
     items: &Items,
 ) -> Result<Vec<ToolDefinition>, Vec<Problem>> {
     let (tools, items) = (tools.to_vec(), items.clone());
-    let checked = WorkPool::shared().run_within(SET_TIMEOUT, move || check_set(&tools, &items)).await;
+    let owner = WorkOwner::package(package);
+    let checked = WorkPool::shared().run_within(&owner, SET_TIMEOUT, move || check_set(&tools, &items)).await;
     checked.unwrap_or_else(|error| Err(vec![Problem::new("tools", format!("cannot be checked: {error}"))]))
 }
 

@@ -6,6 +6,7 @@
 //! - one epoch for all apps, which every change of an app raises; a view of an older epoch looks whether its own apps
 //!   changed, and is kept where they did not;
 //! - a plugin is a user's own, so it hangs on that user's generation alone;
+//! - one number for schemas that turned out to be of no use, whose tools are then hidden;
 //! - one number for everybody, which is raised when what all users have without installing it changes.
 //!
 //! Generation and epoch are read before loading, so a change during the load makes the result stale, never unnoticed.
@@ -40,10 +41,6 @@ use toolyard_protocol::{
 };
 
 pub(crate) use self::tool::size_of;
-use self::{
-    app::EntryKey,
-    view::{UserView, ViewBuilder},
-};
 pub use self::{
     app::{AppEntry, alias_clashes, check_set, check_set_on_pool},
     item::{Item, ListKind},
@@ -51,16 +48,23 @@ pub use self::{
     tool::{AppHead, Gauge, Permit, Tool},
     view::{CatalogView, Listing, Scope, ViewLimits},
 };
+use self::{
+    app::{EntryKey, judge_definitions, unusable},
+    view::{UserView, ViewBuilder},
+};
 use crate::{
     ports::{
         AppRecord, Apps, Change, Definitions, Install, Installs, Offers, Origin, Plugins, Presence, Settings,
         Signals, SourceKind, StoreError, StoredSet, Upstreams, UserPlugin,
     },
-    schema::pool::{SET_TIMEOUT, WorkPool},
+    schema::{
+        pool::{SET_TIMEOUT, WorkOwner, WorkPool},
+        shared,
+    },
 };
 
 /// Most bytes of definitions that are read where they are asked for: some milliseconds.
-const MAX_INLINE_LOAD_BYTES: usize = 256 * 1024;
+pub(crate) const MAX_INLINE_LOAD_BYTES: usize = 256 * 1024;
 /// A view that nobody asked for in this time is dropped.
 const IDLE: Duration = Duration::from_secs(600);
 
@@ -146,6 +150,8 @@ struct UserSlot {
 struct CachedView {
     generation: u64,
     everybody: u64,
+    /// Schemas that turned out to be of no use: tools with them are hidden.
+    faults: u64,
     epoch: AtomicU64,
     last_used: AtomicU64,
     view: Arc<UserView>,
@@ -187,10 +193,12 @@ impl Catalog {
         let (generation, epoch) =
             (slot.generation.load(Ordering::Acquire), self.epoch.load(Ordering::Acquire));
         let everybody = self.everybody.load(Ordering::Acquire);
+        let faults = shared::fault_generation();
         let view = Arc::new(self.build(user, &slot).await?);
         let cached = CachedView {
             generation,
             everybody,
+            faults,
             epoch: AtomicU64::new(epoch),
             last_used: AtomicU64::new(self.now_s()),
             view: view.clone(),
@@ -263,7 +271,8 @@ impl Catalog {
             SourceKind::App => {
                 let set = self.ports.definitions.version(&key.package, record.tools_version).await?;
                 let bytes = set.as_ref().map_or(0, |set| size_of_all(&set.tools) + set.items.bytes());
-                off_worker(bytes, move || AppEntry::app(record, revision, gauge, set.as_ref())).await
+                off_worker(&key.package, bytes, move || AppEntry::app(record, revision, gauge, set.as_ref()))
+                    .await
             }
             SourceKind::Builtin => {
                 let set = self.ports.builtin.as_ref().map(|builtin| &builtin.set);
@@ -282,8 +291,14 @@ impl Catalog {
                         .map(|list| size_of_all(list))
                         .sum()
                 });
+                if let Some(stored) = &stored {
+                    judge_definitions(&key.package, &stored.offer.tools).await;
+                }
                 let user = key.user.clone();
-                off_worker(bytes, move || AppEntry::upstream(record, revision, gauge, user, stored)).await
+                off_worker(&key.package, bytes, move || {
+                    AppEntry::upstream(record, revision, gauge, user, stored)
+                })
+                .await
             }
             // No store of packages has them: they come with the view of their user.
             SourceKind::Plugin => Ok(AppEntry::app(record, revision, gauge, None)),
@@ -367,6 +382,7 @@ impl Catalog {
         let cached = cached.as_ref()?;
         if cached.generation != slot.generation.load(Ordering::Acquire)
             || cached.everybody != self.everybody.load(Ordering::Acquire)
+            || cached.faults != shared::fault_generation()
         {
             return None;
         }
@@ -403,12 +419,9 @@ impl Catalog {
                 missing.reason(capabilities.as_ref().map_or("the device", |c| c.model_name.as_str()));
             let misfit = misfit.or_else(|| disabled(&app));
             view.depends_on(&app, misfit.is_none());
+            prepare_faults(&app).await;
             for tool in &app.tools {
-                match &misfit {
-                    Some(reason) => view.hide(tool, reason),
-                    None if off.contains(&tool.name) => view.hide(tool, "switched off by the user"),
-                    None => view.show(tool),
-                }
+                show_or_hide(&mut view, tool, misfit.as_deref(), &off);
             }
             for lost in &app.set_aside {
                 if let Ok(name) = format!("{package}:{}", lost.name).parse() {
@@ -421,7 +434,11 @@ impl Catalog {
         }
         // Last, so that a plugin never takes an alias from anything else.
         if let Some(plugins) = &self.ports.plugins {
-            self.add_plugins(plugins.of(user).await?, slot, &off, &mut view);
+            let plugins = plugins.of(user).await?;
+            for plugin in &plugins {
+                judge_definitions(&plugin.package, &plugin.tools).await;
+            }
+            self.add_plugins(plugins, slot, &off, &mut view);
         }
         Ok(view.build())
     }
@@ -444,11 +461,7 @@ impl Catalog {
             let app = Arc::new(AppEntry::plugin(plugin, revision, gauge, view.user().clone()));
             view.depends_on(&app, hidden.is_none());
             for tool in &app.tools {
-                match &hidden {
-                    Some(reason) => view.hide(tool, reason),
-                    None if off.contains(&tool.name) => view.hide(tool, "switched off by the user"),
-                    None => view.show(tool),
-                }
+                show_or_hide(view, tool, hidden.as_deref(), off);
             }
             for lost in &app.set_aside {
                 if let Ok(name) = format!("{}:{}", app.head.package(), lost.name).parse() {
@@ -459,19 +472,52 @@ impl Catalog {
     }
 }
 
+/// Looking for faults reads the definitions once. Where they are large that is done on the pool.
+async fn prepare_faults(app: &Arc<AppEntry>) {
+    if shared::fault_generation() == 0 || app.tools.iter().all(|tool| tool.is_identified()) {
+        return;
+    }
+    if app.tools.iter().map(|tool| tool.listed.len()).sum::<usize>() <= MAX_INLINE_LOAD_BYTES {
+        return;
+    }
+    let (owner, app) = (WorkOwner::package(app.head.package()), app.clone());
+    let read = move || app.tools.iter().for_each(|tool| drop(tool.known_fault()));
+    let _ = WorkPool::shared().run_within(&owner, SET_TIMEOUT, read).await;
+}
+
+/// Shows a tool, unless its whole package is hidden, its user does not want it, or it cannot be called.
+fn show_or_hide(
+    view: &mut ViewBuilder,
+    tool: &Arc<Tool>,
+    package_hidden: Option<&str>,
+    off: &HashSet<ToolName>,
+) {
+    if let Some(reason) = package_hidden {
+        view.hide(tool, reason);
+    } else if off.contains(&tool.name) {
+        view.hide(tool, "switched off by the user");
+    } else if let Some(problem) = tool.fault() {
+        view.hide(tool, unusable(&problem));
+    } else {
+        view.show(tool);
+    }
+}
+
 fn size_of_all(definitions: &[Box<RawValue>]) -> usize {
     definitions.iter().map(|raw| raw.get().len()).sum()
 }
 
 /// Reads definitions of that size, on the pool where that takes long.
 async fn off_worker(
+    package: &PackageName,
     bytes: usize,
     read: impl FnOnce() -> AppEntry + Send + 'static,
 ) -> Result<AppEntry, StoreError> {
     if bytes <= MAX_INLINE_LOAD_BYTES {
         return Ok(read());
     }
-    let read = WorkPool::shared().run_within(SET_TIMEOUT, read).await;
+    let owner = WorkOwner::package(package);
+    let read = WorkPool::shared().run_within(&owner, SET_TIMEOUT, read).await;
     read.map_err(|error| StoreError::Failed(format!("definitions of {bytes} bytes cannot be read: {error}")))
 }
 

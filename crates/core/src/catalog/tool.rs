@@ -1,8 +1,11 @@
 //! A tool as the platform knows it: definition, compiled schemas, which app and which source. Not an executable.
 
-use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -20,7 +23,11 @@ use crate::{
     error::ToolError,
     executor::Reply,
     ports::{AppRecord, SourceKind},
-    schema::{CheckError, Schema, ValidArguments, pool::PoolError},
+    schema::{
+        CheckError, Schema, ValidArguments,
+        pool::{PoolError, WorkOwner},
+        shared::{self, SchemaDigest},
+    },
 };
 
 /// How many things are under way, with a cap.
@@ -92,6 +99,8 @@ pub struct Tool {
     mirrored: OnceLock<Vec<Mirrored>>,
     input: OnceLock<Result<Arc<Schema>, Problem>>,
     output: OnceLock<Result<Arc<Schema>, Problem>>,
+    /// Of both schemas, made when first needed.
+    digests: OnceLock<Vec<SchemaDigest>>,
     /// What somebody else makes of this tool.
     made: Made,
 }
@@ -118,6 +127,7 @@ impl Tool {
             mirrored: OnceLock::new(),
             input: OnceLock::new(),
             output: OnceLock::new(),
+            digests: OnceLock::new(),
             made: Made::default(),
         }
     }
@@ -139,8 +149,32 @@ impl Tool {
         self.mirrored.get_or_init(|| mirrored::of(&self.definition.input_schema()).unwrap_or_default())
     }
 
-    /// Checks the arguments of a call.
-    pub async fn validate(&self, arguments: Option<&RawValue>) -> Result<ValidArguments, ToolError> {
+    /// Why it cannot be called, if a call or a check of it found out.
+    pub(crate) fn fault(&self) -> Option<Problem> {
+        // Nothing to look for, which is nearly always so.
+        if shared::fault_generation() == 0 { None } else { self.known_fault() }
+    }
+
+    /// Whether its schemas were read to look them up.
+    pub(crate) fn is_identified(&self) -> bool {
+        self.digests.get().is_some()
+    }
+
+    /// Why one of its schemas is known to be of no use, so that it cannot be called.
+    pub(crate) fn known_fault(&self) -> Option<Problem> {
+        let digests = self.digests.get_or_init(|| {
+            let schemas = [Some(self.definition.input_schema()), self.definition.output_schema()];
+            schemas.iter().flatten().filter_map(shared::digest_of).collect()
+        });
+        digests.iter().find_map(|digest| shared::verdict(digest)?.err())
+    }
+
+    /// Checks the arguments of a call. `limit` bounds the time of a check on the pool.
+    pub async fn validate(
+        &self,
+        arguments: Option<&RawValue>,
+        limit: Duration,
+    ) -> Result<ValidArguments, ToolError> {
         let empty;
         let raw = match arguments {
             Some(raw) if raw.get() != "null" => raw,
@@ -160,20 +194,24 @@ impl Tool {
         }
         let schema =
             self.compiled(&self.input, || Some(self.definition.input_schema()), "inputSchema").await?;
-        ValidArguments::check(schema, raw, value).await.map_err(|error| match error {
+        let checked = ValidArguments::check(schema, &self.work_owner(), limit, raw, value).await;
+        checked.map_err(|error| match error {
             CheckError::Misfit(problems) => invalid(self.explain(&problems)),
             CheckError::TooComplex => invalid(format!(
                 "The arguments of {} are too large or too deeply nested to be checked against its schema; send less.",
                 self.name
             )),
-            CheckError::Overran => self.overrun(),
+            CheckError::Overran => {
+                report_overrun(schema, "inputSchema");
+                self.overrun()
+            }
             CheckError::Busy => self.busy(),
             CheckError::Failed => self.failed(),
         })
     }
 
     /// Checks what came back against the output schema, where there is one.
-    pub async fn check_output(&self, reply: Reply) -> Result<Reply, ToolError> {
+    pub async fn check_output(&self, reply: Reply, limit: Duration) -> Result<Reply, ToolError> {
         let Reply::Done(result) = &reply else { return Ok(reply) };
         if !self.definition.has_output_schema {
             return Ok(reply);
@@ -190,12 +228,15 @@ impl Tool {
             return Err(self.wrong_output("it promises a structured result and gave none".to_owned()));
         };
         let value = serde_json::from_str(structured.get()).unwrap_or(Value::Null);
-        match schema.check(value).await {
+        match schema.check_within(&self.work_owner(), limit, value).await {
             Ok(_) => Ok(reply),
             Err(CheckError::Misfit(errors)) => Err(self.wrong_output(listed(&errors))),
             Err(CheckError::Failed) => Err(self.failed()),
             Err(CheckError::TooComplex) => Err(self.unchecked_output("it is too large or too deeply nested")),
-            Err(CheckError::Overran) => Err(self.unchecked_output("that takes too long")),
+            Err(CheckError::Overran) => {
+                report_overrun(schema, "outputSchema");
+                Err(self.unchecked_output("that takes too long"))
+            }
             Err(CheckError::Busy) => Err(self.unchecked_output("too many checks are under way")),
         }
     }
@@ -208,15 +249,24 @@ impl Tool {
         path: &'static str,
     ) -> Result<&'a Arc<Schema>, ToolError> {
         if place.get().is_none() {
-            let compiled = match Schema::prepare(&read().unwrap_or_default(), path).await {
+            let schema = read().unwrap_or_default();
+            let compiled = match Schema::prepare(&self.work_owner(), &schema, path).await {
                 Ok(compiled) => compiled,
                 Err(PoolError::Busy) => return Err(self.busy()),
                 Err(error) => Err(Problem::new(path, format!("cannot be compiled: {error}"))),
             };
+            if let (Err(problem), Some(digest)) = (&compiled, shared::digest_of(&schema)) {
+                shared::report_fault(digest, problem.clone());
+            }
             let _ = place.set(compiled);
         }
         let compiled = place.get().ok_or_else(|| self.failed())?;
         compiled.as_ref().map_err(|problem| self.broken_schema(problem))
+    }
+
+    /// Its checks count for its package.
+    fn work_owner(&self) -> WorkOwner {
+        WorkOwner::package(self.app.package())
     }
 
     fn overrun(&self) -> ToolError {
@@ -261,6 +311,13 @@ impl Tool {
 
     fn explain(&self, problems: &[Problem]) -> String {
         format!("The arguments of {} do not fit: {}.", self.name, listed(problems))
+    }
+}
+
+/// Tools with this schema are not listed any more.
+fn report_overrun(schema: &Schema, path: &str) {
+    if let Some(digest) = schema.digest() {
+        shared::report_fault(digest, Problem::new(path, "checks against it take too long; simplify it"));
     }
 }
 

@@ -143,7 +143,7 @@ impl Executor {
     async fn run(&self, cx: &CallContext, call: &ToolCall, steps: &mut Steps) -> Outcome {
         let tool = cx.view.find(&call.name)?;
         steps.enter(Step::Validate);
-        let arguments = tool.validate(call.arguments.as_deref()).await?;
+        let arguments = tool.validate(call.arguments.as_deref(), self.limits.check_timeout).await?;
         steps.enter(Step::Authorize);
         let _places = self.authorize(cx, tool, &arguments)?;
         let source = self.source_of(tool)?;
@@ -152,7 +152,7 @@ impl Executor {
         steps.enter(Step::Invoke);
         let reply = source.invoke(cx, tool, &arguments, ready).await?;
         steps.enter(Step::Check);
-        tool.check_output(reply).await
+        tool.check_output(reply, self.limits.check_timeout).await
     }
 
     /// Policy, rates, and a place among the calls under way.

@@ -1,10 +1,10 @@
 //! Arguments of a call, checked.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, value::RawValue};
 
-use super::{CheckError, Schema};
+use super::{CheckError, Schema, pool::WorkOwner};
 
 /// Arguments that fit the tool's schema. Only [`Schema`] makes them, so no source runs without the check.
 #[derive(Debug)]
@@ -15,8 +15,14 @@ pub struct ValidArguments {
 
 impl ValidArguments {
     /// Checks arguments; the errors name the path, what was expected and what came.
-    pub async fn check(schema: &Arc<Schema>, raw: &RawValue, value: Value) -> Result<Self, CheckError> {
-        let value = schema.check(value).await?;
+    pub async fn check(
+        schema: &Arc<Schema>,
+        owner: &WorkOwner,
+        limit: Duration,
+        raw: &RawValue,
+        value: Value,
+    ) -> Result<Self, CheckError> {
+        let value = schema.check_within(owner, limit, value).await?;
         Ok(Self { raw: raw.to_owned(), value })
     }
 

@@ -12,7 +12,7 @@ mod measure;
 mod message;
 mod pattern;
 pub mod pool;
-mod shared;
+pub(crate) mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +22,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use jsonschema::{Draft, PatternOptions, Validator};
@@ -39,7 +40,8 @@ use self::{
     measure::ValueMeasure,
     message::{in_words, shown},
     pattern::{MAX_PATTERN_SIZE, PatternSet},
-    pool::{PoolError, WorkPool},
+    pool::{PoolError, WORK_TIMEOUT, WorkOwner, WorkPool},
+    shared::SchemaDigest,
 };
 
 /// Deepest nesting of a schema.
@@ -62,6 +64,8 @@ const MAX_INLINE_COMPILE_NODES: usize = 300;
 pub struct Schema {
     validator: Validator,
     costs: CostTable,
+    /// Of its text, where it is shared by content.
+    digest: Option<SchemaDigest>,
     /// A check took too long although it was counted; nobody tries again.
     overran: AtomicBool,
 }
@@ -97,7 +101,7 @@ impl Schema {
         let validator = build(schema, patterns).map_err(|(at, message)| {
             Problem::new(format!("{path}{at}"), format!("not a JSON Schema (2020-12): {}", shown(&message)))
         })?;
-        Ok(Self { validator, costs, overran: AtomicBool::new(false) })
+        Ok(Self { validator, costs, digest: None, overran: AtomicBool::new(false) })
     }
 
     /// Compiles a schema, or finds the compiled one where somebody holds it.
@@ -107,6 +111,7 @@ impl Schema {
 
     /// Compiles a schema without holding the worker: on the pool where it could take long.
     pub async fn prepare(
+        owner: &WorkOwner,
         schema: &Value,
         path: &'static str,
     ) -> Result<Result<Arc<Self>, Problem>, PoolError> {
@@ -114,11 +119,21 @@ impl Schema {
             return Ok(Self::shared(schema, path));
         }
         let schema = schema.clone();
-        WorkPool::shared().run(move || Self::shared(&schema, path)).await
+        WorkPool::shared().run(owner, move || Self::shared(&schema, path)).await
     }
 
     /// Checks a value and gives it back. Runs on the pool where it could take long.
-    pub async fn check(self: &Arc<Self>, value: Value) -> Result<Value, CheckError> {
+    pub async fn check(self: &Arc<Self>, owner: &WorkOwner, value: Value) -> Result<Value, CheckError> {
+        self.check_within(owner, WORK_TIMEOUT, value).await
+    }
+
+    /// The same, with another limit for the time on the pool.
+    pub async fn check_within(
+        self: &Arc<Self>,
+        owner: &WorkOwner,
+        limit: Duration,
+        value: Value,
+    ) -> Result<Value, CheckError> {
         if self.is_overrun() {
             return Err(CheckError::Overran);
         }
@@ -132,7 +147,8 @@ impl Schema {
             return if problems.is_empty() { Ok(value) } else { Err(CheckError::Misfit(problems)) };
         }
         let schema = self.clone();
-        let checked = WorkPool::shared().run(move || (schema.problems(&value, &measure), value)).await;
+        let work = move || (schema.problems(&value, &measure), value);
+        let checked = WorkPool::shared().run_within(owner, limit, work).await;
         match checked {
             Ok((problems, value)) if problems.is_empty() => Ok(value),
             Ok((problems, _)) => Err(CheckError::Misfit(problems)),
@@ -153,6 +169,11 @@ impl Schema {
             return vec![Problem::new("(root)", TOO_COMPLEX)];
         }
         self.problems(value, &measure)
+    }
+
+    /// Under what it is known, where it is shared.
+    pub(crate) fn digest(&self) -> Option<SchemaDigest> {
+        self.digest
     }
 
     /// Whether a check against this schema took too long.

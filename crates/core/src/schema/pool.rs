@@ -1,21 +1,23 @@
 //! Threads for work that outside data can make long: checks of values and of definitions.
 //!
 //! Nothing that runs here can be stopped from outside, so a place stays taken until its thread has really ended; whoever
-//! waits goes on after a limit. There are few places, and few may wait for one. The workers of the server never run such
-//! work themselves.
+//! waits goes on after a limit. There are few places, and few may wait for one; each owner has a share of both, so that
+//! slow checks of one app leave room for those of others. The workers of the server never run such work themselves.
 
 use std::{
+    collections::HashMap,
     num::NonZero,
     panic::AssertUnwindSafe,
     sync::{
-        Arc, LazyLock,
+        Arc, LazyLock, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
     time::Duration,
 };
 
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use toolyard_protocol::{PackageName, UserId};
 
 /// Longest time that anybody waits for one piece of work.
 pub const WORK_TIMEOUT: Duration = Duration::from_secs(2);
@@ -25,6 +27,10 @@ pub const SET_TIMEOUT: Duration = Duration::from_secs(20);
 pub const PLACE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Most pieces of work that wait for a place.
 pub const MAX_WAITING: usize = 64;
+/// One owner has at most this part of the places, and of those that wait: half, and at least one.
+const OWNER_PART: usize = 2;
+/// Owners whose share is kept before those that use none are swept out.
+const MAX_IDLE_OWNERS: usize = 256;
 /// Fewest and most threads at once; half of the processors lie between.
 const THREADS: (usize, usize) = (2, 8);
 /// Stack of each thread. Checks are nested as deep as schema and value together.
@@ -44,12 +50,48 @@ pub enum PoolError {
     Failed,
 }
 
+/// On whose account work is done.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct WorkOwner(Arc<str>);
+
+impl WorkOwner {
+    /// Whatever the definitions of a package cause.
+    pub fn package(package: &PackageName) -> Self {
+        Self(format!("package:{package}").into())
+    }
+
+    /// Whatever the request of a user brings.
+    pub fn user(user: &UserId) -> Self {
+        Self(format!("user:{user}").into())
+    }
+
+    /// Everything without an owner of its own; together it has one share.
+    pub fn unnamed() -> Self {
+        Self("".into())
+    }
+}
+
 /// A bounded number of threads.
 #[derive(Debug)]
 pub struct WorkPool {
     places: Arc<Semaphore>,
     waiting: AtomicUsize,
+    owners: Mutex<HashMap<WorkOwner, Arc<OwnerShare>>>,
+    owner_places: usize,
     place_timeout: Duration,
+}
+
+/// What one owner may use.
+#[derive(Debug)]
+struct OwnerShare {
+    places: Arc<Semaphore>,
+    waiting: AtomicUsize,
+}
+
+/// A place of the pool, out of an owner's share. Free when dropped.
+struct WorkPlace {
+    _shared: OwnedSemaphorePermit,
+    _owned: OwnedSemaphorePermit,
 }
 
 /// The threads of this process.
@@ -69,6 +111,8 @@ impl WorkPool {
         Self {
             places: Arc::new(Semaphore::new(threads)),
             waiting: AtomicUsize::new(0),
+            owners: Mutex::default(),
+            owner_places: (threads / OWNER_PART).max(1),
             place_timeout: PLACE_TIMEOUT,
         }
     }
@@ -81,18 +125,20 @@ impl WorkPool {
     /// Runs work on a thread of its own.
     pub async fn run<T: Send + 'static>(
         &self,
+        owner: &WorkOwner,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, PoolError> {
-        self.run_within(WORK_TIMEOUT, work).await
+        self.run_within(owner, WORK_TIMEOUT, work).await
     }
 
     /// Runs work that may take longer than a check.
     pub async fn run_within<T: Send + 'static>(
         &self,
+        owner: &WorkOwner,
         limit: Duration,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, PoolError> {
-        let place = self.place().await?;
+        let place = self.place(owner).await?;
         let (done, result) = oneshot::channel();
         let run = move || {
             let ran = std::panic::catch_unwind(AssertUnwindSafe(work));
@@ -112,15 +158,40 @@ impl WorkPool {
         }
     }
 
-    async fn place(&self) -> Result<tokio::sync::OwnedSemaphorePermit, PoolError> {
-        if let Ok(place) = self.places.clone().try_acquire_owned() {
-            return Ok(place);
+    /// A place, out of the owner's share first: whoever has used that up waits for their own, in nobody else's way.
+    async fn place(&self, owner: &WorkOwner) -> Result<WorkPlace, PoolError> {
+        let share = self.share_of(owner);
+        if let Ok(owned) = share.places.clone().try_acquire_owned()
+            && let Ok(shared) = self.places.clone().try_acquire_owned()
+        {
+            return Ok(WorkPlace { _shared: shared, _owned: owned });
         }
-        let _waiting = WaitingPermit::enter(&self.waiting).ok_or(PoolError::Busy)?;
-        match tokio::time::timeout(self.place_timeout, self.places.clone().acquire_owned()).await {
-            Ok(Ok(place)) => Ok(place),
-            Ok(Err(_)) | Err(_) => Err(PoolError::Busy),
+        let _own_turn =
+            WaitingPermit::enter(&share.waiting, MAX_WAITING / OWNER_PART).ok_or(PoolError::Busy)?;
+        let _turn = WaitingPermit::enter(&self.waiting, MAX_WAITING).ok_or(PoolError::Busy)?;
+        let both = async {
+            let owned = share.places.clone().acquire_owned().await.map_err(|_closed| PoolError::Busy)?;
+            let shared = self.places.clone().acquire_owned().await.map_err(|_closed| PoolError::Busy)?;
+            Ok(WorkPlace { _shared: shared, _owned: owned })
+        };
+        tokio::time::timeout(self.place_timeout, both).await.unwrap_or(Err(PoolError::Busy))
+    }
+
+    fn share_of(&self, owner: &WorkOwner) -> Arc<OwnerShare> {
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(share) = owners.get(owner) {
+            return share.clone();
         }
+        if owners.len() >= MAX_IDLE_OWNERS {
+            // Whoever waits holds the share, whoever runs holds its places.
+            owners.retain(|_, share| Arc::strong_count(share) > 1 || Arc::strong_count(&share.places) > 1);
+        }
+        let share = Arc::new(OwnerShare {
+            places: Arc::new(Semaphore::new(self.owner_places)),
+            waiting: AtomicUsize::new(0),
+        });
+        owners.insert(owner.clone(), share.clone());
+        share
     }
 }
 
@@ -128,8 +199,8 @@ impl WorkPool {
 struct WaitingPermit<'a>(&'a AtomicUsize);
 
 impl<'a> WaitingPermit<'a> {
-    fn enter(count: &'a AtomicUsize) -> Option<Self> {
-        let place = |now: usize| (now < MAX_WAITING).then_some(now + 1);
+    fn enter(count: &'a AtomicUsize, most: usize) -> Option<Self> {
+        let place = |now: usize| (now < most).then_some(now + 1);
         count.fetch_update(Ordering::AcqRel, Ordering::Acquire, place).ok()?;
         Some(Self(count))
     }
@@ -147,14 +218,72 @@ mod tests {
 
     use super::*;
 
+    fn owner(name: &str) -> WorkOwner {
+        WorkOwner::package(&format!("com.{name}").parse().unwrap())
+    }
+
+    /// Work that takes a place of an owner until the sender is dropped.
+    async fn occupy(pool: &WorkPool, name: &str) -> mpsc::Sender<()> {
+        let (end, ended) = mpsc::channel::<()>();
+        let overran = pool.run_within(&owner(name), Duration::ZERO, move || ended.recv()).await;
+        assert_eq!(overran.unwrap_err(), PoolError::Overran);
+        end
+    }
+
+    #[tokio::test]
+    async fn one_owner_leaves_room_for_others() {
+        let pool = WorkPool { place_timeout: Duration::ZERO, ..WorkPool::new(4) };
+        let slow = [occupy(&pool, "slow").await, occupy(&pool, "slow").await];
+        assert_eq!(pool.free(), 2);
+        assert_eq!(pool.run(&owner("slow"), || 1).await.unwrap_err(), PoolError::Busy, "half of the places");
+        assert_eq!(pool.run(&owner("other"), || 1).await.unwrap(), 1);
+        drop(slow);
+        let _all = pool.places.acquire_many(4).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_its_own_share_takes_no_place_of_others() {
+        let pool = Arc::new(WorkPool::new(2));
+        let slow = occupy(&pool, "slow").await;
+        let waits = tokio::spawn({
+            let pool = pool.clone();
+            async move { pool.run(&owner("slow"), || 1).await }
+        });
+        while pool.waiting.load(Ordering::Acquire) == 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(pool.run(&owner("other"), || 2).await.unwrap(), 2);
+        drop(slow);
+        assert_eq!(waits.await.unwrap().unwrap(), 1);
+    }
+
+    #[tokio::test]
+    async fn one_owner_fills_half_of_the_queue() {
+        let pool = WorkPool { place_timeout: Duration::ZERO, ..WorkPool::new(2) };
+        let _slow = occupy(&pool, "slow").await;
+        let share = pool.share_of(&owner("slow"));
+        share.waiting.store(MAX_WAITING / OWNER_PART, Ordering::Release);
+        assert_eq!(pool.run(&owner("slow"), || 1).await.unwrap_err(), PoolError::Busy);
+        assert_eq!(pool.waiting.load(Ordering::Acquire), 0);
+    }
+
+    #[tokio::test]
+    async fn owners_that_do_nothing_are_forgotten() {
+        let pool = WorkPool::new(4);
+        let _slow = occupy(&pool, "slow").await;
+        for at in 0..MAX_IDLE_OWNERS * 2 {
+            pool.run(&owner(&format!("n{at}")), || 1).await.unwrap();
+        }
+        let owners = pool.owners.lock().unwrap();
+        assert!(owners.len() <= MAX_IDLE_OWNERS && owners.contains_key(&owner("slow")), "{}", owners.len());
+    }
+
     #[tokio::test]
     async fn a_place_stays_taken_until_the_thread_ended() {
         let pool = WorkPool { place_timeout: Duration::ZERO, ..WorkPool::new(1) };
-        let (end, ended) = mpsc::channel::<()>();
-        let overran = pool.run_within(Duration::ZERO, move || ended.recv()).await;
-        assert_eq!(overran.unwrap_err(), PoolError::Overran);
+        let end = occupy(&pool, "a").await;
         assert_eq!(pool.free(), 0);
-        assert_eq!(pool.run(|| 1).await.unwrap_err(), PoolError::Busy);
+        assert_eq!(pool.run(&owner("b"), || 1).await.unwrap_err(), PoolError::Busy);
         drop(end);
         let _ended = pool.places.acquire().await.unwrap();
     }
@@ -163,14 +292,14 @@ mod tests {
     async fn few_may_wait() {
         let pool = WorkPool::new(0);
         pool.waiting.store(MAX_WAITING, Ordering::Release);
-        assert_eq!(pool.run(|| 1).await.unwrap_err(), PoolError::Busy);
+        assert_eq!(pool.run(&owner("a"), || 1).await.unwrap_err(), PoolError::Busy);
     }
 
     #[tokio::test]
     async fn work_that_panics_frees_its_place() {
         let pool = WorkPool::new(1);
-        let failed: Result<(), _> = pool.run(|| panic!("on purpose")).await;
+        let failed: Result<(), _> = pool.run(&owner("a"), || panic!("on purpose")).await;
         assert_eq!(failed, Err(PoolError::Failed));
-        assert_eq!(pool.run(|| 7).await.unwrap(), 7);
+        assert_eq!(pool.run(&owner("a"), || 7).await.unwrap(), 7);
     }
 }

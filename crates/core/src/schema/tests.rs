@@ -270,9 +270,9 @@ async fn what_is_not_cheap_runs_on_the_pool() {
     let schema = Schema::shared(&schema, "s").unwrap();
     let value: Value = (0..5_000).map(|at| (format!("k{at}"), json!("abc"))).collect();
     assert!(schema.costs.check(&ValueMeasure::of(&value)) > MAX_INLINE_STEPS);
-    assert_eq!(schema.check(value.clone()).await.unwrap(), value);
+    assert_eq!(schema.check(&WorkOwner::unnamed(), value.clone()).await.unwrap(), value);
     let wrong: Value = (0..5_000).map(|at| (format!("k{at}"), json!("A"))).collect();
-    assert!(matches!(schema.check(wrong).await, Err(CheckError::Misfit(_))));
+    assert!(matches!(schema.check(&WorkOwner::unnamed(), wrong).await, Err(CheckError::Misfit(_))));
 }
 
 #[tokio::test]
@@ -283,9 +283,10 @@ async fn a_schema_that_took_too_long_is_not_tried_again() {
     shared::remember(&schema);
     drop(schema);
     // Read anew, it is the same one; another definition is not.
-    assert_eq!(Schema::shared(&value, "s").unwrap().check(json!({})).await, Err(CheckError::Overran));
+    let owner = WorkOwner::unnamed();
+    assert_eq!(Schema::shared(&value, "s").unwrap().check(&owner, json!({})).await, Err(CheckError::Overran));
     let changed = json!({ "type": "object", "title": "simplified" });
-    assert!(Schema::shared(&changed, "s").unwrap().check(json!({})).await.is_ok());
+    assert!(Schema::shared(&changed, "s").unwrap().check(&owner, json!({})).await.is_ok());
 }
 
 #[test]

@@ -9,7 +9,10 @@ use serde_json::{Value, json, value::RawValue};
 use toolyard_protocol::{ErrorCode, Problem, raw::to_raw, result::McpResult, tool::ToolDefinition};
 
 use super::CALL_TIMEOUT;
-use crate::{error::ToolError, schema::Schema};
+use crate::{
+    error::ToolError,
+    schema::{Schema, pool::WorkOwner},
+};
 
 type Handler = Arc<dyn Fn(Value) -> BoxFuture<'static, Result<McpResult, String>> + Send + Sync>;
 
@@ -97,7 +100,7 @@ impl LocalTool {
         let value: Value = serde_json::from_str(text)
             .map_err(|error| invalid(format!("The arguments are not JSON: {error}.")))?;
         let checked = match &self.read {
-            Ok(checked) => checked.input.check(value).await.map_err(Vec::from),
+            Ok(checked) => checked.input.check(&WorkOwner::unnamed(), value).await.map_err(Vec::from),
             Err(problems) => Err(problems.clone()),
         };
         checked.map_err(|problems| {
@@ -118,7 +121,9 @@ impl LocalTool {
         let structured =
             result.parts().structured_content.and_then(|raw| serde_json::from_str(raw.get()).ok());
         let problems = match structured {
-            Some(value) => output.check(value).await.err().map(Vec::from).unwrap_or_default(),
+            Some(value) => {
+                output.check(&WorkOwner::unnamed(), value).await.err().map(Vec::from).unwrap_or_default()
+            }
             None => vec![Problem::new("structuredContent", "missing")],
         };
         if problems.is_empty() {

@@ -12,7 +12,10 @@ use toolyard_agent::{
 };
 use toolyard_core::{
     catalog::CatalogView,
-    schema::{Schema, is_cheap_to_compile, pool::WorkPool},
+    schema::{
+        Schema, is_cheap_to_compile,
+        pool::{WorkOwner, WorkPool},
+    },
 };
 use toolyard_protocol::{
     Problem, UserId,
@@ -283,7 +286,7 @@ async fn checked(
         let tool = problem.path.contains('.').then(first).flatten().and_then(named);
         BadTool { tool, within: String::new(), why: problem.message }
     })?;
-    let compiled = compile_all(client_tools).await.map_err(|(at, problem)| BadTool {
+    let compiled = compile_all(view.user(), client_tools).await.map_err(|(at, problem)| BadTool {
         tool: named(at),
         within: problem.path,
         why: problem.message,
@@ -302,7 +305,10 @@ async fn checked(
 }
 
 /// The schemas of all tools; or which of them cannot be compiled. On the pool where it could take long.
-async fn compile_all(client_tools: &[ClientTool]) -> Result<Vec<Arc<Schema>>, (usize, Problem)> {
+async fn compile_all(
+    user: &UserId,
+    client_tools: &[ClientTool],
+) -> Result<Vec<Arc<Schema>>, (usize, Problem)> {
     fn compile(schemas: &[Value]) -> Result<Vec<Arc<Schema>>, (usize, Problem)> {
         let compiled = schemas.iter().map(|schema| Schema::shared(schema, "parameters")).enumerate();
         compiled.map(|(at, schema)| schema.map_err(|problem| (at, problem))).collect()
@@ -313,7 +319,7 @@ async fn compile_all(client_tools: &[ClientTool]) -> Result<Vec<Arc<Schema>>, (u
     if schemas.iter().all(is_cheap_to_compile) {
         return compile(&schemas);
     }
-    let compiled = WorkPool::shared().run(move || compile(&schemas)).await;
+    let compiled = WorkPool::shared().run(&WorkOwner::user(user), move || compile(&schemas)).await;
     compiled.map_err(|error| (0, Problem::new("parameters", format!("cannot be checked: {error}"))))?
 }
 

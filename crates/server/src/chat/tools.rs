@@ -10,7 +10,7 @@ use toolyard_agent::{
 };
 use toolyard_core::{
     CatalogView, Tool,
-    schema::pool::{SET_TIMEOUT, WorkPool},
+    schema::pool::{SET_TIMEOUT, WorkOwner, WorkPool},
 };
 use toolyard_protocol::{
     Alias, ToolName,
@@ -61,9 +61,9 @@ impl ViewTools {
     /// Made where there are none yet: on the pool where the definitions are large, so that it does not hold up a worker.
     pub(crate) async fn of(view: &CatalogView, vectors: Option<&Arc<WordVectors>>) -> Arc<Self> {
         if view.bytes() > MAX_INLINE_BYTES {
-            let (view, vectors) = (view.clone(), vectors.cloned());
+            let (owner, view, vectors) = (WorkOwner::user(view.user()), view.clone(), vectors.cloned());
             let make = move || view.once(|view| Self::new(view, vectors.as_ref()));
-            if let Ok(made) = WorkPool::shared().run_within(SET_TIMEOUT, make).await {
+            if let Ok(made) = WorkPool::shared().run_within(&owner, SET_TIMEOUT, make).await {
                 return made;
             }
         }

@@ -9,7 +9,10 @@ use toolyard_agent::{
     tools::{Offered, ToolView, Toolset},
 };
 use toolyard_core::{
-    CatalogView, Door, ToolCall, ToolError, executor::Outcome, ports::NoticeSink, schema::Schema,
+    CatalogView, Door, ToolCall, ToolError,
+    executor::Outcome,
+    ports::NoticeSink,
+    schema::{Schema, pool::WorkOwner},
 };
 use toolyard_protocol::{ErrorCode, trace::TraceParent};
 use toolyard_sources::builtin::{READ_RESULT_PAGE, ReadResultArguments};
@@ -80,7 +83,8 @@ impl Toolset for ChatTools {
             return Ok(());
         };
         let arguments = serde_json::from_str(call.arguments.get()).unwrap_or(serde_json::Value::Null);
-        let Err(error) = schema.check(arguments).await else { return Ok(()) };
+        let owner = WorkOwner::user(&self.who.user);
+        let Err(error) = schema.check(&owner, arguments).await else { return Ok(()) };
         let problems = Vec::from(error);
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
         let text = format!("The arguments of {} do not fit: {}.", tool.spec.name, told.join("; "));

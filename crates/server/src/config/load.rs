@@ -152,6 +152,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     at_least("calls.in_flight_per_user", config.calls.in_flight_per_user as u64, 1)?;
     at_least("calls.keys_per_user", config.calls.keys_per_user as u64, 1)?;
     at_least("calls.result_bytes", config.calls.result_bytes as u64, 1024)?;
+    at_least("calls.check_timeout_ms", config.calls.check_timeout_ms, 1)?;
     at_least("sessions.stream_queue", config.sessions.stream_queue as u64, 1)?;
     at_least("sessions.control_queue", config.sessions.control_queue as u64, 8)?;
     at_least("sessions.requests_per_app", config.sessions.requests_per_app as u64, 1)?;

@@ -193,6 +193,9 @@ pub struct CallsConfig {
     pub key_bytes_per_user: usize,
     /// Largest result of a tool, in bytes, of apps and upstreams alike.
     pub result_bytes: usize,
+    /// Longest check of arguments or of a result against a schema, in milliseconds. A tool whose check takes longer is
+    /// hidden until its definition changes or the server is restarted.
+    pub check_timeout_ms: u64,
 }
 
 impl Default for CallsConfig {
@@ -210,6 +213,7 @@ impl Default for CallsConfig {
             keys_per_user: 20_000,
             key_bytes_per_user: 64 * 1024 * 1024,
             result_bytes: 1024 * 1024,
+            check_timeout_ms: 2_000,
         }
     }
 }

@@ -144,7 +144,7 @@ async fn create(
     });
     let items =
         Items { prompts: new.prompts, resources: new.resources, resource_templates: new.resource_templates };
-    problems.extend(match check_set_on_pool(&tools, &items).await {
+    problems.extend(match check_set_on_pool(name, &tools, &items).await {
         Ok(definitions) => clashes(&state, name, &definitions).await?,
         Err(problems) => problems,
     });

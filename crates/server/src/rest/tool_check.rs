@@ -11,7 +11,7 @@ use toolyard_agent::model::{
 };
 use toolyard_core::{
     catalog::check_set,
-    schema::pool::{SET_TIMEOUT, WorkPool},
+    schema::pool::{SET_TIMEOUT, WorkOwner, WorkPool},
 };
 use toolyard_protocol::{
     Alias, PackageName, Problem, ToolName,
@@ -88,8 +88,9 @@ async fn check(
         Ok(tools) => tools,
         Err(problems) => return ok(&Checked { ok: false, problems, tools: Vec::new() }),
     };
+    let owner = WorkOwner::package(&app.package);
     let work = move || outcome(&tools, &items, &app.package, family);
-    let checked = WorkPool::shared().run_within(SET_TIMEOUT, work).await;
+    let checked = WorkPool::shared().run_within(&owner, SET_TIMEOUT, work).await;
     ok(&checked.unwrap_or_else(|error| {
         let problem = Problem::new("tools", format!("cannot be checked: {error}"));
         Checked { ok: false, problems: vec![problem], tools: Vec::new() }

@@ -138,7 +138,7 @@ async fn publish(
     let items = Items { prompts, resources, resource_templates };
     let not_changed = |problems| Failure::problems("the tools were not changed", problems);
     let tools = to_definitions(tools).map_err(not_changed)?;
-    let definitions = check_set_on_pool(&tools, &items).await.map_err(not_changed)?;
+    let definitions = check_set_on_pool(&app.package, &tools, &items).await.map_err(not_changed)?;
     let clashes = clashes(&state, &app.package, &definitions).await?;
     if !clashes.is_empty() {
         return Err(not_changed(clashes));

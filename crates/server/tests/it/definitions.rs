@@ -42,15 +42,13 @@ async fn a_schema_with_astronomically_many_ways_is_not_taken() {
         let refused = publish(&p, json!([output])).await.expect(400);
         assert!(refused.text.contains("tools[0].outputSchema"), "{}", refused.text);
     }
-    // An upstream registers nothing: its tool is refused when it is called, at once, and the others go on.
+    // An upstream registers nothing: its tool is hidden, and the others go on.
     let upstream = plain(Era::Modern).await;
     upstream.offer(List::Tools, vec![with_schema("bomb", bomb("allOf")), tool("good")]);
     add(&p, "up", &upstream.url()).await;
     let ada = p.user("ada");
-    for _ in 0..3 {
-        let refused = ada.call("mcp.up:bomb", json!({})).await.expect(503);
-        assert_eq!(refused.code(), "APP_NOT_AVAILABLE");
-    }
+    assert_eq!(ada.call("mcp.up:bomb", json!({})).await.expect(404).code(), "TOOL_NOT_FOUND");
+    assert!(hidden(&ada, "mcp.up:bomb").await.contains("cannot be called"));
     ada.call("mcp.up:good", json!({})).await.expect(200);
     p.nobody().get("/healthz").await.expect(200);
 }

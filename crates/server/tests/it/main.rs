@@ -48,6 +48,7 @@ mod tokens;
 mod tool_check;
 mod tool_sets;
 mod traces;
+mod unusable_schemas;
 mod upstreams;
 mod usage;
 mod users;

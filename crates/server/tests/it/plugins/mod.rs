@@ -62,12 +62,12 @@ fn read(manifest: &Value) -> Manifest {
 }
 
 /// Signed with the key of that number.
-fn signed(manifest: &Value, number: u8) -> Value {
+pub(crate) fn signed(manifest: &Value, number: u8) -> Value {
     serde_json::from_str(&sign(&read(manifest), &key(number)).unwrap()).unwrap()
 }
 
 /// Ada installs it and agrees to all that it asks for.
-async fn install(person: &Person<'_>, manifest: &Value) -> Answer {
+pub(crate) async fn install(person: &Person<'_>, manifest: &Value) -> Answer {
     let body = json!({ "manifest": manifest, "permissions": manifest["permissions"] });
     let body = if manifest.get("permissions").is_some() { body } else { json!({ "manifest": manifest }) };
     person.post("/api/plugins/installed", &body).await

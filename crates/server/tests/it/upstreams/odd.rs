@@ -21,9 +21,9 @@ async fn a_bad_tool_is_set_aside_and_the_rest_stays() {
     let tools = [vec![tool("good")], odd::bad_tools(), more.to_vec(), vec![tool("last")]].concat();
     upstream.offer(List::Tools, tools);
     let status = add(&p, "up", &upstream.url()).await;
-    assert_eq!((&status["state"], &status["tools"]), (&json!("up"), &json!(3)), "{status}");
+    assert_eq!((&status["state"], &status["tools"]), (&json!("up"), &json!(2)), "{status}");
     let ada = live(&p, "ada").await;
-    assert_eq!(ada.tools().await, ["mcp.up:good", "mcp.up:bad_schema", "mcp.up:last"]);
+    assert_eq!(ada.tools().await, ["mcp.up:good", "mcp.up:last"]);
     for (name, word) in [
         ("mcp.up:no_schema", "inputSchema"),
         ("mcp.up:output_is_true", "outputSchema"),
@@ -31,6 +31,7 @@ async fn a_bad_tool_is_set_aside_and_the_rest_stays() {
         ("mcp.up:huge", "65536 bytes"),
         ("mcp.up:described", "description"),
         ("mcp.up:mirrored", "x-mcp-header"),
+        ("mcp.up:bad_schema", "not a JSON Schema"),
         ("mcp.up:good", "came before"),
         ("mcp.up:tools[2]", "name"),
         ("mcp.up:tools[8]", "expected an object"),
@@ -39,13 +40,11 @@ async fn a_bad_tool_is_set_aside_and_the_rest_stays() {
         assert!(reason.contains(word), "{name}: {reason}");
     }
     let set_aside = status["setAside"].as_array().unwrap();
-    assert_eq!(set_aside.len(), 15, "{status}");
+    assert_eq!(set_aside.len(), 16, "{status}");
     for name in ["good", "last"] {
         ada.call(&format!("mcp.up:{name}"), json!({})).await.expect(200);
     }
-    // Its schema says nothing that can be checked; whoever calls it is told.
-    let broken = ada.call("mcp.up:bad_schema", json!({})).await.expect(503);
-    assert!(broken.text.contains("broken schema"), "{}", broken.text);
+    assert_eq!(ada.call("mcp.up:bad_schema", json!({})).await.expect(404).code(), "TOOL_NOT_FOUND");
 }
 
 #[tokio::test]
