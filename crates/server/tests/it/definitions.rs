@@ -1,6 +1,7 @@
 //! Definitions that nobody means well with: they cost little, show everything, and take no name from another tool.
 
 use serde_json::{Map, Value, json};
+use sqlx::Connection as _;
 use toolyard_testkit::{
     FakeApp,
     upstream::{Era, List},
@@ -166,4 +167,38 @@ async fn a_view_holds_so_many_tools_and_bytes() {
     let ada = p.user("ada");
     assert_eq!(ada.tools().await, ["small", "last"].map(|name| format!("{ECHO}:{name}")));
     assert!(hidden(&ada, &format!("{ECHO}:large")).await.contains("1000 bytes"));
+}
+
+/// No two names with the same 68 bits of SHA-256 are known, so the alias is given away behind the store's back.
+#[tokio::test]
+async fn a_tool_whose_alias_another_one_had_first_is_not_published() {
+    let p = Platform::start().await;
+    let (_app, _device) = p.echo().await;
+    let (first, taken) = (FakeApp::start("com.first").await, "names-with-a-dash-have-hashed-aliases");
+    let body = json!({ "packageName": "com.first", "kind": "tools-only", "tools": [echo_tool()] });
+    p.register(&first, body).await;
+    let name: toolyard_protocol::ToolName = format!("{ECHO}:{taken}").parse().unwrap();
+    let path = p.state.config.store.path.clone();
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+    let mut database = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+    let sql = "INSERT INTO tool_aliases (alias, tool, package) VALUES (?, 'com.first:victim', 'com.first')";
+    sqlx::query(sql).bind(name.alias().as_str()).execute(&mut database).await.unwrap();
+
+    let wanted = json!([echo_tool(), with_schema(taken, json!({ "type": "object" }))]);
+    let refused = publish(&p, wanted.clone()).await.expect(400);
+    let problem = refused.json()["error"]["problems"][0].clone();
+    assert_eq!(problem["path"], "tools[1].name", "{}", refused.text);
+    let why = problem["message"].as_str().unwrap();
+    assert!(why.contains("belongs to com.first:victim") && why.contains("choose another name"), "{why}");
+    assert_eq!(p.user("ada").tools().await, [format!("{ECHO}:echo")], "nothing changed");
+    // The same where an app is registered with its tools.
+    let again = FakeApp::start(ECHO).await;
+    p.nobody().delete(&format!("/api/apps/{ECHO}")).await.expect(204);
+    let body =
+        json!({ "packageName": ECHO, "kind": "tools-only", "publicUrl": again.url(), "tools": wanted });
+    let refused = p.nobody().post("/api/apps", &body).await.expect(400);
+    assert!(refused.text.contains("belongs to com.first:victim"), "{}", refused.text);
+    // Once the other one is gone, so is its claim.
+    p.nobody().delete("/api/apps/com.first").await.expect(204);
+    p.nobody().post("/api/apps", &body).await.expect(201);
 }
