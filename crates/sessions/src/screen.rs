@@ -1,9 +1,10 @@
 //! What is on the screen. Pure: time comes in, pictures go out.
 //!
 //! The app in front owns the screen. Another app's picture lies over it for a bounded time; then the last picture of
-//! the app in front returns, or nothing. So a tool call never takes the screen from the user for long.
+//! the app in front returns, or nothing. An app that a tool call woke has that time once for each call, however often it
+//! draws. So a tool call never takes the screen from the user for long.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use tokio::time::Instant;
 use toolyard_protocol::{
@@ -29,6 +30,15 @@ pub(crate) struct Screen {
     front: Option<PackageName>,
     base: Option<Picture>,
     over: Option<Picture>,
+    /// Until when woken apps may be seen.
+    grants: HashMap<PackageName, OverlayGrant>,
+}
+
+/// The time for which one call lets a woken app be seen; it begins with the first picture.
+#[derive(Debug, Clone, Copy)]
+struct OverlayGrant {
+    called_at: Instant,
+    until: Instant,
 }
 
 /// What the device is to show.
@@ -74,13 +84,15 @@ impl Screen {
         shown
     }
 
-    /// An app draws. The answer is what the device shows now, if that changes.
+    /// An app draws. `woken_by` is the last call of an app that the user did not open. The answer is what the device shows
+    /// now, if that changes.
     pub(crate) fn draw(
         &mut self,
         package: &PackageName,
         mut event: DisplayEvent,
         now: Instant,
         overlay: Duration,
+        woken_by: Option<Instant>,
     ) -> Option<Shown> {
         event.view = View::Main;
         let wish = event.duration_ms.map(Duration::from_millis);
@@ -91,9 +103,29 @@ impl Screen {
             self.base = Some(Picture { package, event, until: wanted_until, wanted_until, notice: false });
             return (!self.is_covered(now)).then_some(shown);
         }
-        let until = Some(now + wish.map_or(overlay, |wish| wish.min(overlay)));
+        let most = woken_by.map_or(now + overlay, |call| self.overlay_end(&package, call, now, overlay));
+        if most <= now {
+            return None;
+        }
+        let until = Some(wanted_until.map_or(most, |wanted| wanted.min(most)));
         self.over = Some(Picture { package, event, until, wanted_until, notice: false });
         Some(shown)
+    }
+
+    /// Until when a woken app may be seen for this call.
+    fn overlay_end(
+        &mut self,
+        package: &PackageName,
+        called_at: Instant,
+        now: Instant,
+        overlay: Duration,
+    ) -> Instant {
+        let new = OverlayGrant { called_at, until: now + overlay };
+        let grant = self.grants.entry(package.clone()).or_insert(new);
+        if grant.called_at != called_at {
+            *grant = new;
+        }
+        grant.until
     }
 
     /// Time passed. The answer is what the device shows now, if that changes.
@@ -113,6 +145,7 @@ impl Screen {
         if self.front.as_ref() == Some(package) {
             self.front = None;
         }
+        self.grants.remove(package);
         let base_gone = self.base.take_if(|picture| picture.package == *package).is_some();
         let over_gone = self.over.take_if(|picture| picture.package == *package).is_some();
         (over_gone || (base_gone && self.over.is_none())).then(|| self.beneath(package.clone()))
@@ -175,12 +208,15 @@ mod tests {
     fn a_woken_app_shows_for_a_bounded_time_and_the_picture_of_the_front_returns() {
         let (now, mut screen) = (Instant::now(), Screen::default());
         screen.open(&name("front"));
-        assert_eq!(shows(screen.draw(&name("front"), wall("map", None), now, OVERLAY)).unwrap(), "front map");
         assert_eq!(
-            shows(screen.draw(&name("todo"), wall("list", Some(60_000)), now, OVERLAY)).unwrap(),
+            shows(screen.draw(&name("front"), wall("map", None), now, OVERLAY, None)).unwrap(),
+            "front map"
+        );
+        assert_eq!(
+            shows(screen.draw(&name("todo"), wall("list", Some(60_000)), now, OVERLAY, None)).unwrap(),
             "todo list"
         );
-        assert_eq!(shows(screen.draw(&name("front"), wall("map 2", None), now, OVERLAY)), None);
+        assert_eq!(shows(screen.draw(&name("front"), wall("map 2", None), now, OVERLAY, None)), None);
         assert_eq!(screen.due(), Some(now + OVERLAY));
         assert_eq!(shows(screen.tick(now + OVERLAY / 2)), None);
         assert_eq!(shows(screen.tick(now + OVERLAY)).unwrap(), "front map 2");
@@ -188,9 +224,36 @@ mod tests {
     }
 
     #[test]
+    fn a_woken_app_that_draws_again_and_again_is_seen_no_longer() {
+        let (start, mut screen) = (Instant::now(), Screen::default());
+        screen.open(&name("front"));
+        screen.draw(&name("front"), wall("map", None), start, OVERLAY, None);
+        let draw = |screen: &mut Screen, now, call| {
+            shows(screen.draw(&name("todo"), wall("list", Some(60_000)), now, OVERLAY, Some(call)))
+        };
+        for half_seconds in 0..20 {
+            let now = start + Duration::from_millis(500 * half_seconds);
+            assert_eq!(draw(&mut screen, now, start).unwrap(), "todo list");
+            assert_eq!(screen.due(), Some(start + OVERLAY), "drawing again adds nothing");
+        }
+        let end = start + OVERLAY;
+        assert_eq!(shows(screen.tick(end)).unwrap(), "front map");
+        for later in [Duration::ZERO, Duration::from_secs(1), OVERLAY * 10] {
+            assert_eq!(draw(&mut screen, end + later, start), None, "{later:?}");
+            assert_eq!(screen.due(), None);
+        }
+        // Another call is another time.
+        let again = end + OVERLAY * 20;
+        assert_eq!(draw(&mut screen, again, again).unwrap(), "todo list");
+        assert_eq!(screen.due(), Some(again + OVERLAY));
+        screen.leave(&name("todo"));
+        assert!(screen.grants.is_empty());
+    }
+
+    #[test]
     fn a_shorter_wish_is_honoured() {
         let (now, mut screen) = (Instant::now(), Screen::default());
-        screen.draw(&name("todo"), wall("list", Some(3_000)), now, OVERLAY);
+        screen.draw(&name("todo"), wall("list", Some(3_000)), now, OVERLAY, None);
         assert_eq!(shows(screen.tick(now + Duration::from_secs(3))).unwrap(), "clear");
     }
 
@@ -198,8 +261,8 @@ mod tests {
     fn what_stops_leaves_the_screen() {
         let (now, mut screen) = (Instant::now(), Screen::default());
         screen.open(&name("front"));
-        screen.draw(&name("front"), wall("map", None), now, OVERLAY);
-        screen.draw(&name("todo"), wall("list", None), now, OVERLAY);
+        screen.draw(&name("front"), wall("map", None), now, OVERLAY, None);
+        screen.draw(&name("todo"), wall("list", None), now, OVERLAY, None);
         assert_eq!(shows(screen.leave(&name("front"))), None);
         assert_eq!(shows(screen.leave(&name("todo"))).unwrap(), "clear");
         assert_eq!(screen.front(), None);
@@ -208,7 +271,7 @@ mod tests {
     #[test]
     fn an_opened_app_keeps_the_picture_it_had_as_long_as_it_wants() {
         let (now, mut screen) = (Instant::now(), Screen::default());
-        screen.draw(&name("todo"), wall("list", None), now, OVERLAY);
+        screen.draw(&name("todo"), wall("list", None), now, OVERLAY, None);
         assert_eq!(shows(screen.open(&name("todo"))), None, "it is shown already");
         assert_eq!(shows(screen.now()).unwrap(), "todo list");
         assert_eq!(screen.due(), None, "it is in front now, and its picture has no end");
@@ -222,7 +285,7 @@ mod tests {
             let noted = screen.note(&name(failed), wall("did not start", None), now, OVERLAY);
             assert_eq!(shows(Some(noted)).unwrap(), format!("{failed} did not start"));
             assert_eq!(shows(screen.open(&name("todo"))).unwrap(), "clear", "{failed}");
-            let drawn = screen.draw(&name("todo"), wall("list", Some(3_000)), now, OVERLAY);
+            let drawn = screen.draw(&name("todo"), wall("list", Some(3_000)), now, OVERLAY, None);
             assert_eq!(shows(drawn).unwrap(), "todo list", "{failed}");
         }
     }
@@ -231,7 +294,7 @@ mod tests {
     fn a_wish_beyond_all_times_harms_nobody() {
         let (now, mut screen) = (Instant::now(), Screen::default());
         screen.open(&name("todo"));
-        assert!(screen.draw(&name("todo"), wall("list", Some(u64::MAX)), now, OVERLAY).is_some());
-        assert!(screen.draw(&name("map"), wall("map", Some(u64::MAX)), now, OVERLAY).is_some());
+        assert!(screen.draw(&name("todo"), wall("list", Some(u64::MAX)), now, OVERLAY, None).is_some());
+        assert!(screen.draw(&name("map"), wall("map", Some(u64::MAX)), now, OVERLAY, None).is_some());
     }
 }

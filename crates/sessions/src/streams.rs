@@ -19,7 +19,7 @@ use toolyard_protocol::{
 
 use crate::{
     outbox::{Frame, StateKey},
-    run::Run,
+    run::{Opened, Run},
     screen::Shown,
     sessions::Sessions,
     user::{Live, User},
@@ -117,7 +117,10 @@ impl Sessions {
     /// An app draws.
     pub(crate) fn draw(&self, live: &Arc<User>, package: &PackageName, event: DisplayEvent) {
         let mut state = live.lock();
-        let shown = state.screen.draw(package, event, Instant::now(), self.parts().settings.overlay);
+        let run = state.apps.get(package).filter(|run| run.opened == Opened::ForCall);
+        let woken_by = run.map(|run| run.last_used);
+        let shown =
+            state.screen.draw(package, event, Instant::now(), self.parts().settings.overlay, woken_by);
         self.show(&state, shown);
         self.set_screen_timer(live, &mut state);
     }
