@@ -139,6 +139,53 @@ async fn a_woken_app_shows_beside_the_app_in_front_and_then_the_front_returns() 
 }
 
 #[tokio::test]
+async fn a_woken_app_that_keeps_drawing_gives_the_screen_back_all_the_same() {
+    let p = Platform::with(|config| {
+        config.sessions.overlay_ms = 150;
+        // It shall fail by the screen, not by how much it sends.
+        (config.sessions.app_messages_per_s, config.sessions.app_message_burst) = (1_000_000, 1_000_000);
+    })
+    .await;
+    let (echo, mut device) = p.echo_like(session_app()).await;
+    let map = FakeApp::start(MAP).await;
+    p.register(&map, json!({ "packageName": MAP, "appType": "standard" })).await;
+    p.user("ada").put(&format!("/api/installs/{MAP}"), &json!({})).await.expect(204);
+    p.user("ada").post(&format!("/api/session/apps/{MAP}/start"), &json!({})).await.expect(204);
+    let front = map.session().await;
+    let draws = |text: &str| json!({ "type": "display_event", "sessionId": "", "view": "main", "layout": { "layoutType": "text_wall", "text": text }, "durationMs": 60_000 });
+    front.say(draws("the map")).await;
+    assert_eq!(device.sees().await, "the map");
+    p.call_echo().await.expect(200);
+    let mut woken = echo.session().await;
+    woken.say(draws("the list")).await;
+    assert_eq!(device.sees().await, "the list");
+    // It draws for as long as it is seen, and longer.
+    let mut drawn = 0;
+    let returned = loop {
+        woken.say(draws("the list")).await;
+        // The platform has read the picture when it answers what came after it.
+        woken.say(json!({ "type": "subscription_update", "subscriptions": ["location_update"] })).await;
+        woken.hear("permission_error").await.unwrap();
+        drawn += 1;
+        tokio::select! {
+            biased;
+            seen = device.sees() => if seen != "the list" { break seen },
+            () = tokio::task::yield_now() => {}
+        }
+        assert!(drawn < 10_000, "it kept the screen");
+    };
+    assert_eq!(returned, "the map");
+    woken.say(draws("still here")).await;
+    woken.say(json!({ "type": "subscription_update", "subscriptions": ["location_update"] })).await;
+    woken.hear("permission_error").await.unwrap();
+    front.say(draws("the map moves")).await;
+    assert_eq!(device.sees().await, "the map moves", "and it does not get it again by itself");
+    p.call_echo().await.expect(200);
+    woken.say(draws("another call")).await;
+    assert_eq!(device.sees().await, "another call");
+}
+
+#[tokio::test]
 async fn a_woken_app_hears_nothing_private_until_the_user_opens_it() {
     let p = Platform::start().await;
     let (app, mut device) = p.echo_like(session_app()).await;
