@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FIRST, logged, looked, MAX_ALOUD, MAX_LOG, parted, received, seen, spokenEnded } from '../src/pages/glasses/state';
+import { FIRST, logged, loggedCall, looked, MAX_ALOUD, MAX_LOG, MAX_LOGGED_CALLS, parted, received, seen, spokenEnded } from '../src/pages/glasses/state';
 import { speechAt } from '../src/pages/glasses/tts-address';
 import { battery, gesturesOf, headPosition, MAX_TEXT, played, readMessage, wear, words, wordsOf } from '../src/pages/glasses/wire';
 
@@ -29,7 +29,7 @@ test('every layout is read, and what is broken or unknown harms nobody', () => {
 });
 
 test('other messages, and what is none', () => {
-  assert.deepEqual(read({ type: 'connection_ack', sessionId: 'ada' }), { type: 'ack', user: 'ada' });
+  assert.deepEqual(read({ type: 'connection_ack', sessionId: 'ada', timestamp: AT }), { type: 'ack', user: 'ada', at: AT });
   assert.deepEqual(read({ type: 'auth_error', message: 'expired' }), { type: 'refused', message: 'expired' });
   assert.deepEqual(read({ type: 'microphone_state_change', isMicrophoneEnabled: true }), { type: 'microphone', on: true });
   const play = { type: 'play', app: 'a', requestId: 'r', url: 'https://x/tts', text: 'milk', volume: 1, stopOthers: true };
@@ -71,7 +71,7 @@ test('glasses have the gestures that their buttons report', () => {
 });
 
 test('the display shows what came last, and nothing after it is cleared or lost', () => {
-  let worn = received(FIRST, { type: 'ack', user: 'ada' }, AT);
+  let worn = received(FIRST, { type: 'ack', user: 'ada', at: AT }, AT);
   assert.equal(worn.status, 'on');
   worn = received(worn, { type: 'display', app: 'a', layout: { kind: 'text', text: '1. milk' }, durationMs: null }, AT);
   assert.equal(wordsOf(worn.picture?.layout ?? { kind: 'clear' }), '1. milk');
@@ -128,4 +128,21 @@ test('only speech of this server is fetched, and a signed address without the cr
   assert.deepEqual(at('https://yard.example/api/tts?text=a'), { path: '/api/tts?text=a', signed: false });
   assert.deepEqual(at('http://127.0.0.1:8787/api/tts?text=a&signature=s'), { path: '/api/tts?text=a&signature=s', signed: true });
   for (const other of ['https://yard.example/api/tokens', 'https://yard.example/api/tts/../tokens?signature=s', 'https://evil.example/api/tts?text=a', 'https://evil.example/a.mp3?signature=s', 'https://']) assert.equal(at(other), null);
+});
+
+test('a call is logged once, whether the stream or the ledger told it first', () => {
+  let worn = loggedCall(FIRST, 'c1', 'answered add: OK', 'a', AT);
+  worn = loggedCall(worn, 'c1', 'answered add: OK', 'a', AT);
+  assert.deepEqual(worn.log.map((one) => [one.kind, one.text, one.app]), [['call', 'answered add: OK', 'a']]);
+  for (let count = 0; count <= MAX_LOGGED_CALLS; count += 1) worn = loggedCall(worn, `more${count}`, 'answered add: OK', 'a', AT);
+  assert.equal(worn.loggedCalls.length, MAX_LOGGED_CALLS);
+});
+
+test('calls are told from when the server let the glasses in, also after a loss, and anew after they were off', () => {
+  const LATER = '2026-01-02T03:05:00.000Z';
+  const on = received(FIRST, { type: 'ack', user: 'ada', at: AT }, AT);
+  assert.equal(on.since, AT);
+  assert.equal(received(parted(on, 'lost', 'why'), { type: 'ack', user: 'ada', at: LATER }, AT).since, AT);
+  assert.equal(parted(on, 'off', null).since, null);
+  assert.equal(received(parted(on, 'off', null), { type: 'ack', user: 'ada', at: LATER }, AT).since, LATER);
 });

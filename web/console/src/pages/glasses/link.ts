@@ -8,7 +8,7 @@ import { told } from '../../api/error';
 import { meQuery, queryClient } from '../../api/queries';
 import { onLapse, onSessionChange, session } from '../../api/session';
 import { play, silence } from './sound';
-import { FIRST, logged, looked, nextId, parted, received, spokenEnded, type LogKind, type Worn } from './state';
+import { FIRST, logged, loggedCall, looked, nextId, parted, received, spokenEnded, type LogKind, type Worn } from './state';
 import { headPosition, ping, played, readMessage, wear, type Incoming } from './wire';
 
 const PING_MS = 5_000;
@@ -58,6 +58,10 @@ const keep = () => localStorage.setItem(KEPT, JSON.stringify({ model: state.mode
 
 export function note(kind: LogKind, text: string, app: string | null = null): void {
   set(logged(state, kind, text, app, now()));
+}
+
+export function noteCall(id: string, text: string, app: string | null): void {
+  set(loggedCall(state, id, text, app, now()));
 }
 
 export function setMuted(muted: boolean): void {

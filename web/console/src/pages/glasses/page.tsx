@@ -12,9 +12,9 @@ import { duration } from '../../ui/time';
 import { Apps } from './apps';
 import { Controls } from './controls';
 import { GlassesDisplay } from './display';
-import { choose, connect, disconnect, note, useWorn } from './link';
+import { choose, connect, disconnect, noteCall, useWorn } from './link';
 import { EventLog } from './log';
-import { installedQuery } from './queries';
+import { getCallsSince, installedQuery } from './queries';
 import { SaidAloud } from './said';
 import { Speak } from './speak';
 import { seen, type Status } from './state';
@@ -42,7 +42,13 @@ export function GlassesPage() {
   useEffect(() => {
     void queryClient.invalidateQueries({ queryKey: ['glasses'] });
   }, [worn.changes]);
-  useCalls(worn.status === 'on', { user: me.userId ?? undefined }, { onCall: tellCall });
+  const watching = useCalls(worn.status === 'on', { user: me.userId ?? undefined }, { onCall: tellCall });
+  const { since } = worn;
+  useEffect(() => {
+    if (watching !== 'live' || since === null) return;
+    // What ended before somebody listened stands in the ledger. Where that cannot be read, the stream goes on all the same.
+    getCallsSince(since, me.userId ?? undefined).then((calls) => calls.toReversed().forEach(tellCall), () => undefined);
+  }, [watching, since, me.userId]);
 
   const nameOf = (app: string) => installed.data?.find((one) => one.packageName === app)?.name ?? app;
   const on = worn.status === 'on';
@@ -104,7 +110,7 @@ function tellCall(call: CallSummary) {
   const tool = call.tool.slice(call.tool.indexOf(':') + 1);
   const woke = call.steps.ready >= WAKE_US ? `, woken in ${duration(call.steps.ready)}` : '';
   const app = call.tool.includes(':') ? call.tool.slice(0, call.tool.indexOf(':')) : null;
-  note('call', `answered ${tool}: ${call.outcome} after ${duration(call.durationUs)}${woke}`, app);
+  noteCall(call.id, `answered ${tool}: ${call.outcome} after ${duration(call.durationUs)}${woke}`, app);
   void queryClient.invalidateQueries({ queryKey: ['glasses', 'session'] });
 }
 

@@ -1,6 +1,7 @@
 /** What the page asks the server about the session. */
 import { queryOptions } from '@tanstack/react-query';
 import { api, data } from '../../api/client';
+import type { CallSummary } from '../../api/calls';
 import { getLibrary } from '../../api/console';
 import { Refused } from '../../api/error';
 import type { components } from '../../api/schema';
@@ -28,6 +29,15 @@ export const sessionQuery = queryOptions({
     }
   },
 });
+
+/** Most calls that are read; the Activity page has them all. */
+const MAX_CALLS = 50;
+
+/** The newest calls since then, the newest first. */
+export async function getCallsSince(since: string, user: string | undefined): Promise<CallSummary[]> {
+  const query = { since, limit: String(MAX_CALLS), ...(user !== undefined && { user }) };
+  return (await data(api.GET('/api/calls', { params: { query } }))).calls;
+}
 
 /** Most apps that are listed here. */
 const MAX_APPS = 100;

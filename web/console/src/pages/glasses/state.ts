@@ -44,12 +44,18 @@ export interface Worn {
   log: readonly LogEntry[];
   /** Grows whenever apps or tools may have changed. */
   changes: number;
+  /** When the server let the glasses in, by its own clock; null while they are off. A lost connection that comes back keeps it. */
+  since: string | null;
+  /** Calls that stand in the log already, by id, the newest first. */
+  loggedCalls: readonly string[];
   /** Pongs until the one that says that the server knows which glasses these are; 0: none is waited for. */
   pongs: number;
 }
 
 export const MAX_LOG = 200;
 export const MAX_ALOUD = 50;
+/** More than are read at once after the stream of calls begins, so that none of those is logged twice. */
+export const MAX_LOGGED_CALLS = 200;
 
 export const FIRST: Worn = {
   status: 'off',
@@ -63,6 +69,8 @@ export const FIRST: Worn = {
   aloud: [],
   log: [],
   changes: 0,
+  since: null,
+  loggedCalls: [],
   pongs: 0,
 };
 
@@ -74,11 +82,18 @@ export function logged(state: Worn, kind: LogKind, text: string, app: string | n
   return { ...state, log: [entry, ...state.log].slice(0, MAX_LOG) };
 }
 
+/** A call ended: heard from the stream, or read from the ledger because it ended before the stream began. It is logged once. */
+export function loggedCall(state: Worn, id: string, text: string, app: string | null, at: string): Worn {
+  if (state.loggedCalls.includes(id)) return state;
+  const loggedCalls = [id, ...state.loggedCalls].slice(0, MAX_LOGGED_CALLS);
+  return logged({ ...state, loggedCalls }, 'call', text, app, at);
+}
+
 /** A message of the server. Sounds are played elsewhere. */
 export function received(state: Worn, message: Incoming, at: string): Worn {
   switch (message.type) {
     case 'ack':
-      return { ...state, status: 'on', problem: null, changes: state.changes + 1 };
+      return { ...state, status: 'on', problem: null, changes: state.changes + 1, since: state.since ?? message.at };
     case 'refused':
       return { ...state, problem: message.message };
     case 'display': {
@@ -129,5 +144,6 @@ export const seen = (state: Worn): Picture | null => (state.headUp && state.dash
 
 /** The socket is gone: what depends on it is gone too. The log stays. */
 export function parted(state: Worn, status: 'off' | 'lost', problem: string | null): Worn {
-  return { ...state, status, problem, picture: null, dashboard: null, headUp: false, microphone: false, changes: state.changes + 1, pongs: 0 };
+  const since = status === 'off' ? null : state.since;
+  return { ...state, status, problem, picture: null, dashboard: null, headUp: false, microphone: false, changes: state.changes + 1, since, pongs: 0 };
 }

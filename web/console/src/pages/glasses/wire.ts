@@ -15,7 +15,7 @@ export type Layout =
 export type View = 'main' | 'dashboard';
 
 export type Incoming =
-  | { type: 'ack'; user: string | null }
+  | { type: 'ack'; user: string | null; at: string | null }
   | { type: 'refused'; message: string }
   | { type: 'pong' }
   | { type: 'display'; app: string; view?: View; layout: Layout; durationMs: number | null }
@@ -78,7 +78,7 @@ export function readMessage(data: string): Incoming | null {
   const app = text(message.packageName, 200);
   switch (message.type) {
     case 'connection_ack':
-      return { type: 'ack', user: typeof message.sessionId === 'string' ? message.sessionId : null };
+      return { type: 'ack', user: typeof message.sessionId === 'string' ? message.sessionId : null, at: text(message.timestamp, 60) || null };
     case 'connection_error':
     case 'auth_error':
       return { type: 'refused', message: text(message.message, 500) || 'The server refused the glasses.' };
