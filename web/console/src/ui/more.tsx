@@ -1,5 +1,5 @@
 /** Long lists are shown in parts: what is rendered stays bounded until somebody wants more. */
-import { useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { Button } from './button';
 
 export function useMore<T>(list: readonly T[], step = 50): { shown: readonly T[]; more: React.ReactNode } {
@@ -17,8 +17,24 @@ export function useMore<T>(list: readonly T[], step = 50): { shown: readonly T[]
 
 interface Pages {
   hasNextPage: boolean;
+  isFetching: boolean;
   isFetchingNextPage: boolean;
   fetchNextPage: () => Promise<unknown>;
+}
+
+/**
+ * Asks for the next page as soon as nothing else of the list is being read. Of two readings the later one ends the earlier, so
+ * that a page that was asked for meanwhile would end the reading that brings what changed, or be ended by it.
+ */
+export function useNextPage({ isFetching, isFetchingNextPage, fetchNextPage }: Omit<Pages, 'hasNextPage'>): { isLoading: boolean; askForNext: () => void } {
+  const [isWanted, setWanted] = useState(false);
+  useEffect(() => {
+    if (!isWanted || isFetching) return;
+    setWanted(false);
+    void fetchNextPage();
+  }, [isWanted, isFetching, fetchNextPage]);
+  const askForNext = useCallback(() => setWanted(true), []);
+  return { isLoading: isWanted || isFetchingNextPage, askForNext };
 }
 
 /** How far below the screen the next page is asked for. */
@@ -27,18 +43,19 @@ const AHEAD = '600px';
 /** For lists that the server gives page by page: the next one comes when its place comes near the screen, or by the button. */
 export function MoreFromServer({ pages }: { pages: Pages }) {
   const place = useRef<HTMLParagraphElement>(null);
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
+  const { hasNextPage } = pages;
+  const { isLoading, askForNext } = useNextPage(pages);
   useEffect(() => {
-    if (place.current === null || isFetchingNextPage) return;
-    const observer = new IntersectionObserver(([entry]) => void (entry?.isIntersecting === true && fetchNextPage()), { rootMargin: AHEAD });
+    if (place.current === null || isLoading) return;
+    const observer = new IntersectionObserver(([entry]) => void (entry?.isIntersecting === true && askForNext()), { rootMargin: AHEAD });
     observer.observe(place.current);
     return () => observer.disconnect();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  }, [hasNextPage, isLoading, askForNext]);
   if (!hasNextPage) return null;
   return (
     <p className="more" ref={place}>
-      <Button disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-        {isFetchingNextPage ? 'Loading …' : 'Show more'}
+      <Button disabled={isLoading} onClick={askForNext}>
+        {isLoading ? 'Loading …' : 'Show more'}
       </Button>
     </p>
   );

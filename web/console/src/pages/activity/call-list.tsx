@@ -8,6 +8,7 @@ import { api, data } from '../../api/client';
 import { useMe } from '../../api/queries';
 import { Button } from '../../ui/button';
 import { Badge, Empty, ErrorBox, Loading, Notice } from '../../ui/feedback';
+import { useNextPage } from '../../ui/more';
 import { duration, fullTime } from '../../ui/time';
 import { fits, listQuery, whoseQuery, type Filters } from './filters';
 import { doorWords, splitTool } from './words';
@@ -49,11 +50,19 @@ export function CallList({ filters }: { filters: Filters }) {
     onCall: (call) => fits(call, filters) && setFresh((now) => [call, ...now].slice(0, MOST_ROWS)),
     onMissed: (count) => setMissed((now) => now + count),
   });
-  const { refetch } = pages;
+  const { isFetching, refetch } = pages;
+  const { isLoading, askForNext } = useNextPage(pages);
+  const [isBehind, setBehind] = useState(false);
   useEffect(() => {
     // What ended before somebody listened, in a pause or a loss, stands in the ledger.
-    if (watching === 'live') void refetch();
-  }, [watching, refetch]);
+    if (watching === 'live') setBehind(true);
+  }, [watching]);
+  useEffect(() => {
+    // It would end what is being read, and with it a page that somebody asked for.
+    if (!isBehind || isFetching) return;
+    setBehind(false);
+    void refetch();
+  }, [isBehind, isFetching, refetch]);
   const rows = useMemo(() => {
     const listed = pages.data?.pages.flatMap((page) => page.calls) ?? [];
     const known = new Set(fresh.map((call) => call.id));
@@ -86,8 +95,8 @@ export function CallList({ filters }: { filters: Filters }) {
       {rows.length > 0 && <CallTable rows={rows} scope={filters.scope} withUser={me.operates && filters.scope === 'mine'} />}
       {pages.hasNextPage && rows.length < MOST_ROWS && (
         <div className="more">
-          <Button disabled={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
-            {pages.isFetchingNextPage ? 'Loading …' : 'Older calls'}
+          <Button disabled={isLoading} onClick={askForNext}>
+            {isLoading ? 'Loading …' : 'Older calls'}
           </Button>
         </div>
       )}
