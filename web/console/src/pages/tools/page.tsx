@@ -2,7 +2,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useCallback, useMemo, useState } from 'react';
-import { Refused } from '../../api/error';
 import { useMe } from '../../api/queries';
 import { Empty, ErrorBox, Loading } from '../../ui/feedback';
 import { Select } from '../../ui/form';
@@ -58,7 +57,6 @@ function Tools() {
 
   if (listed.isPending || off.isPending || apps.isPending) return <Loading what="your tools" />;
   const error = listed.error ?? off.error;
-  if (error instanceof Refused && error.noSession) return <NoSession user={user} />;
   // What was listed stays there when asking again fails.
   if (listed.data === undefined || off.data === undefined) {
     return <ErrorBox error={error} onRetry={() => void Promise.all([listed.refetch(), off.refetch()])} />;
@@ -109,19 +107,5 @@ function Tools() {
         </Lazy>
       ))}
     </>
-  );
-}
-
-function NoSession({ user }: { user: string }) {
-  return (
-    <Empty title="Nobody is live">
-      <p>In dev mode the tools of {user} are there while glasses are connected, or something that stands for them.</p>
-      <p>
-        <Link to="/glasses" className="button primary">
-          Open the Glasses page
-        </Link>
-      </p>
-      <p>Connect there, and come back.</p>
-    </Empty>
   );
 }

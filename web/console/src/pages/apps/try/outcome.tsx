@@ -3,7 +3,6 @@ import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Ban, CircleCheck } from 'lucide-react';
 import { api, data } from '../../../api/client';
-import { Refused } from '../../../api/error';
 import { Button } from '../../../ui/button';
 import { Code } from '../../../ui/code';
 import { Badge, ErrorBox, Notice } from '../../../ui/feedback';
@@ -44,22 +43,11 @@ export function Happened(props: Props) {
           </p>
         )}
         {attempted.state === 'stopped' && <Notice>Stopped. The app was told that nobody waits any longer.</Notice>}
-        {attempted.state === 'failed' && (attempted.error instanceof Refused && attempted.error.noSession ? <NoSession user={props.user} /> : <ErrorBox error={attempted.error} />)}
+        {attempted.state === 'failed' && <ErrorBox error={attempted.error} />}
         <ProgressList progress={attempted.progress} />
         {attempted.state === 'done' && <Done {...props} done={attempted} />}
       </div>
     </Card>
-  );
-}
-
-function NoSession({ user }: { user: string }) {
-  return (
-    <Notice kind="warn">
-      <p>{user} is not live: in dev mode a call needs glasses, or something that stands for them.</p>
-      <p>
-        <Link to="/glasses">Open the Glasses page</Link>, connect, and run the tool again.
-      </p>
-    </Notice>
   );
 }
 

@@ -65,7 +65,7 @@ export async function run(asked: Asked): Promise<Outcome> {
     }
     throw new Error('The connection ended before the result came.');
   } catch (error) {
-    if (!(error instanceof Refused) || error.noSession) throw error;
+    if (!(error instanceof Refused)) throw error;
     return end({ success: false, error: { code: error.code as 'INTERNAL' & never, message: error.message, retryable: false } }, null);
   }
 }
@@ -75,7 +75,7 @@ async function isRunning({ app, headers, signal }: Asked): Promise<boolean | und
     const live = await data(api.GET('/api/session', { headers, signal }));
     return live.apps.some(({ packageName, state }) => packageName === app && state === 'RUNNING');
   } catch {
-    // Nobody is live yet; the call itself says what that means.
+    // What is wrong the call itself says.
     return undefined;
   }
 }
