@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
-import { accessible, calm, launch, open } from './browser.mjs';
-import { smallApp } from './kit.mjs';
+import { accessible, becomes, calm, launch, open, until } from './browser.mjs';
+import { gate, smallApp } from './kit.mjs';
 import { stage } from './stage.mjs';
 
 const TODO = 'com.example.todo';
@@ -28,12 +28,7 @@ describe('activity', () => {
   const call = (tool, args = {}) => it.api('POST', '/api/tools/execute', { name: `${TODO}:${tool}`, arguments: args }).catch(() => undefined);
   const rows = (page) => page.getByRole('region', { name: 'Calls' }).getByRole('row');
   /** Records are written in batches; a page that is opened later has to find them. */
-  const written = async (count) => {
-    for (;;) {
-      const { calls } = await it.api('GET', '/api/calls?limit=200');
-      if (calls.length >= count) return;
-    }
-  };
+  const written = (count) => until(async () => (await it.api('GET', '/api/calls?limit=200')).calls.length >= count);
 
   test('calls appear as they end, can be paused, and have details', async () => {
     const page = await open(browser, base, '/activity');
@@ -58,7 +53,7 @@ describe('activity', () => {
     await page.getByRole('heading', { name: 'add_todo' }).waitFor();
     await page.getByText('The arguments do not fit the input schema.').waitFor();
     const steps = page.getByRole('region', { name: 'Steps' });
-    assert.equal(await steps.getByRole('row').count(), 8);
+    await becomes(() => steps.getByRole('row').count(), 8);
     await page.getByText('the user', { exact: true }).waitFor();
     await page.getByText('REST', { exact: true }).waitFor();
     await accessible(page);
@@ -90,13 +85,13 @@ describe('activity', () => {
     const page = await open(browser, base, '/activity');
     await page.getByLabel('Outcome').selectOption('TOOL_NOT_FOUND');
     await rows(page).filter({ hasText: 'no_such_tool' }).first().waitFor();
-    await rows(page).filter({ hasText: 'get_todos' }).waitFor({ state: 'detached' });
+    await rows(page).filter({ hasText: 'get_todos' }).first().waitFor({ state: 'detached' });
     await page.getByText('live', { exact: true }).waitFor();
     const before = await rows(page).count();
     await call('get_todos');
     await call('no_such_tool');
     await page.getByText('1 new').waitFor();
-    assert.equal(await rows(page).count(), before + 1);
+    await becomes(() => rows(page).count(), before + 1);
     await page.getByRole('button', { name: 'Reset' }).click();
     await page.getByLabel('Tool').selectOption(`${TODO}:get_todos`);
     await rows(page).filter({ hasText: 'no_such_tool' }).first().waitFor({ state: 'detached' });
@@ -112,10 +107,19 @@ describe('activity', () => {
     for (let count = 0; count < 60; count += 1) await call('get_todos');
     // All of them: one that is written later would come live, as a row more.
     await written(calls.length + 60);
-    const page = await open(browser, base, '/activity');
+    const page = await open(browser, base, '/apps');
+    // The stream begins while the older calls are on their way: neither takes the place of the other.
+    const [listen, older] = [gate(), gate()];
+    await page.route('**/api/calls/stream*', listen.hold);
+    await page.route('**/api/calls?*before=*', older.hold);
+    await page.getByRole('link', { name: 'Activity' }).click();
     await page.getByRole('button', { name: 'Older calls' }).waitFor();
-    assert.equal(await rows(page).count(), 51);
+    await becomes(() => rows(page).count(), 51);
     await page.getByRole('button', { name: 'Older calls' }).click();
+    await older.reached;
+    listen.open();
+    await page.getByText('live', { exact: true }).waitFor();
+    older.open();
     await rows(page).nth(calls.length + 60).waitFor();
     await page.getByRole('button', { name: 'Older calls' }).waitFor({ state: 'detached' });
     calm(page);
@@ -141,14 +145,15 @@ describe('activity', () => {
     const drawing = (name) => page.locator('figure').filter({ has: page.getByRole('img', { name }) });
     const [calls, errors] = [drawing('Calls over time'), drawing('Share of calls that failed')];
     const legend = (figure) => figure.locator('.legend li').evaluateAll((list) => list.map((one) => `${one.textContent} ${one.firstElementChild.className}`));
+    await until(async () => (await legend(calls)).length > 1);
     const named = await legend(calls);
-    assert.ok(named.length > 1);
-    assert.deepEqual(await legend(errors), [...named, 'all together swatch total']);
-    assert.equal(await errors.locator('svg .line').count(), named.length + 1);
+    await becomes(() => legend(errors), [...named, 'all together swatch total']);
+    await becomes(() => errors.locator('svg .line').count(), named.length + 1);
     await errors.getByText('As a table').click();
-    const heads = await errors.getByRole('columnheader').allInnerTexts();
-    assert.equal(heads.at(-1), 'all together');
-    assert.equal(heads.length, named.length + 2);
+    await becomes(async () => {
+      const heads = await errors.getByRole('columnheader').allInnerTexts();
+      return [heads.at(-1), heads.length];
+    }, ['all together', named.length + 2]);
     await errors.getByRole('cell', { name: '100 %' }).first().waitFor();
     await accessible(page);
     calm(page);
@@ -230,12 +235,12 @@ describe('activity of a developer\'s apps', () => {
     await page.getByLabel('Whose').selectOption('apps');
     await page.getByText('Every call of your apps, whoever made it.', { exact: false }).waitFor();
     await rows(page).filter({ hasText: 'echo' }).waitFor();
-    assert.equal(await rows(page).count(), 2, 'the head and one call');
+    await becomes(() => rows(page).count(), 2, 'the head and one call');
     await page.getByText('live', { exact: true }).waitFor();
     await call(`${TODO}:get_todos`);
     await call('com.dora.echo:echo');
     await page.getByText('1 new').waitFor();
-    assert.equal(await rows(page).count(), 3);
+    await becomes(() => rows(page).count(), 3);
     await accessible(page);
     assert.ok(!(await page.locator('main').innerText()).includes('ada@example.com'));
 
@@ -256,9 +261,8 @@ describe('activity of a developer\'s apps', () => {
 
   test('without the switch the details of such a call are not there', async () => {
     await call('com.dora.echo:echo');
-    let calls = [];
-    while (calls.length === 0) ({ calls } = await it.api('GET', '/api/calls?app=com.dora.echo'));
-    const page = await open(browser, base, `/activity/${calls[0].id}`, { token });
+    const id = await until(async () => (await it.api('GET', '/api/calls?app=com.dora.echo')).calls[0]?.id);
+    const page = await open(browser, base, `/activity/${id}`, { token });
     await page.getByRole('heading', { name: 'No such call' }).waitFor();
     calm(page, /404/);
     await page.context().close();

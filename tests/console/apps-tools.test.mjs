@@ -1,7 +1,7 @@
 // The editor of tools and their versions: what is wrong is shown where, nothing is lost, import, comparing.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { accessible, calm, launch, open, settled, toasted } from './browser.mjs';
+import { accessible, becomes, calm, disabled, flip, launch, open, settled, toasted } from './browser.mjs';
 import { at, consoleOf, fitsPhone, live, PHONE } from './kit.mjs';
 import { stage } from './stage.mjs';
 
@@ -26,16 +26,16 @@ test('a schema that is wrong shows where: JSON by line, and what the server says
   const text = page.getByLabel('JSON Schema of the arguments');
   await text.fill('{\n  "type": "object",\n  "properties": {\n    "x": { "type": "strin", }\n  }\n}');
   await page.getByText('Line 4, column 27: a comma with nothing after it.').waitFor();
-  assert.equal(await page.locator('.code-area-lines .wrong').textContent(), '4');
-  assert.ok(await page.getByRole('button', { name: 'Save as a new version' }).isDisabled());
+  await becomes(() => page.locator('.code-area-lines .wrong').textContent(), '4');
+  await disabled(page.getByRole('button', { name: 'Save as a new version' }));
   await text.fill('{\n  "type": "object",\n  "properties": {\n    "x": {\n      "type": "strin"\n    }\n  }\n}');
   await page.getByText(/^Line 5: properties\.x\.type: not a JSON Schema/).waitFor();
-  assert.equal(await page.locator('.code-area-lines .wrong').textContent(), '5');
-  assert.ok(await page.getByRole('button', { name: 'Save as a new version' }).isDisabled());
+  await becomes(() => page.locator('.code-area-lines .wrong').textContent(), '5');
+  await disabled(page.getByRole('button', { name: 'Save as a new version' }));
   await accessible(page);
   await text.fill('{ "type": "object", "properties": { "x": { "oneOf": [{ "type": "string" }, { "type": "number" }] } } }');
   await page.getByText('The form cannot show this schema: "x" uses "oneOf".').waitFor();
-  assert.ok(await page.getByRole('button', { name: 'Form', exact: true }).isDisabled());
+  await disabled(page.getByRole('button', { name: 'Form', exact: true }));
   await text.fill('{ "type": "object", "properties": { "x": { "type": "string", "minLength": 2 } } }');
   await page.getByRole('button', { name: 'Form', exact: true }).click();
   await page.getByText('Also: minLength 2').waitFor();
@@ -56,7 +56,7 @@ test('parameters inside objects and lists of objects are added, moved, and saved
   await lines.getByRole('button', { name: 'Add a member to lines' }).click();
   const fresh = lines.getByRole('group', { name: 'Member of lines: without a name' });
   await lines.getByText('Each parameter needs a name.').waitFor();
-  assert.ok(await page.getByRole('button', { name: 'Save as a new version' }).isDisabled());
+  await disabled(page.getByRole('button', { name: 'Save as a new version' }));
   await fresh.getByLabel('Type').selectOption('object');
   await fresh.getByLabel('Name').fill('size');
   const size = lines.getByRole('group', { name: 'Member of lines: size' });
@@ -68,7 +68,7 @@ test('parameters inside objects and lists of objects are added, moved, and saved
   await unit.getByText('"m" is not among the values.').waitFor();
   await accessible(page);
   await unit.getByLabel('Default').fill('cm');
-  await unit.getByRole('checkbox', { name: 'Required' }).check();
+  await flip(unit.getByRole('checkbox', { name: 'Required' }), true);
   await page.getByRole('button', { name: 'Move parameter lines up' }).click();
   await page.getByRole('button', { name: 'Save as a new version' }).click();
   await toasted(page, 'Saved. Version 2 is in use now.');
@@ -87,7 +87,7 @@ test('changes that are not saved are not lost by accident', async () => {
   await page.getByRole('tab', { name: 'Versions' }).click();
   const ask = page.getByRole('dialog', { name: 'Leave without saving?' });
   await ask.getByRole('button', { name: 'Cancel' }).click();
-  assert.equal(await page.getByLabel('Title').inputValue(), 'Another title');
+  await becomes(() => page.getByLabel('Title').inputValue(), 'Another title');
   await page.getByRole('link', { name: 'Library' }).click();
   await ask.getByRole('button', { name: 'Leave and lose the changes' }).click();
   await page.getByRole('heading', { name: 'Library', level: 1 }).waitFor();

@@ -1,7 +1,7 @@
 // Apps: register one, define its tools and call them; details, keys, and deleting.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { accessible, calm, launch, open, settled, toasted } from './browser.mjs';
+import { accessible, becomes, calm, disabled, flip, launch, open, settled, toasted, until } from './browser.mjs';
 import { at, consoleOf, fitsPhone, live, PHONE, smallApp } from './kit.mjs';
 import { stage, USER } from './stage.mjs';
 
@@ -32,9 +32,9 @@ test('an app is registered, its key is shown once, tools are defined in the edit
   await form.getByLabel('Name', { exact: true }).fill('Echo');
   await form.getByLabel('Description').fill('Says it again');
   await form.getByLabel('URL').fill(app.url);
-  assert.equal(await form.getByLabel('Kind').inputValue(), 'tools-only', 'as long as nobody says otherwise');
+  await becomes(() => form.getByLabel('Kind').inputValue(), 'tools-only', 'as long as nobody says otherwise');
   await form.getByText('Permissions').click();
-  await form.getByRole('checkbox', { name: /^Calendar/ }).check();
+  await flip(form.getByRole('checkbox', { name: /^Calendar/ }), true);
   await form.getByLabel('Why Calendar').fill('To see the day');
   await accessible(page);
   await form.getByRole('button', { name: 'Create the app' }).click();
@@ -47,6 +47,7 @@ test('an app is registered, its key is shown once, tools are defined in the edit
   await accessible(page);
   await secrets.getByRole('button', { name: 'I have copied both' }).click();
   await page.getByRole('heading', { name: 'Echo', level: 1 }).waitFor();
+  await secrets.waitFor({ state: 'detached' });
   assert.ok(!(await page.content()).includes(key), 'the key is nowhere in the page after it was shown');
   const answer = await fetch(`${it.url}/api/apps/com.example.echo`, { headers: { Authorization: `Bearer com.example.echo:${key}` } });
   assert.equal(answer.status, 200, 'the key that was shown works');
@@ -58,14 +59,14 @@ test('an app is registered, its key is shown once, tools are defined in the edit
   await page.getByLabel('Description').first().fill('Says a text again');
   await page.getByRole('button', { name: 'Add a phrase' }).click();
   await page.getByLabel('Phrase 1', { exact: true }).fill('say after me');
-  await page.getByRole('checkbox', { name: 'By language' }).check();
+  await flip(page.getByRole('checkbox', { name: 'By language' }), true);
   await page.getByLabel('Language of phrase 1').fill('en');
   await page.getByLabel('Category').selectOption('utility');
   await page.getByLabel('Only reads').selectOption('yes');
   await page.getByRole('button', { name: 'Add a parameter' }).click();
   const first = page.getByRole('group', { name: 'Parameter' });
   await first.getByLabel('Name').fill('words');
-  await first.getByRole('checkbox', { name: 'Required' }).check();
+  await flip(first.getByRole('checkbox', { name: 'Required' }), true);
   await page.getByRole('button', { name: 'Add a parameter' }).click();
   const second = page.getByRole('group', { name: 'Parameter without a name' });
   await second.getByLabel('Type').selectOption('integer');
@@ -96,7 +97,7 @@ test('an app is registered, its key is shown once, tools are defined in the edit
   await page.getByText('TOOL_NOT_FOUND').waitFor();
   await page.getByRole('button', { name: `Install Echo for ${USER} and run it again` }).click();
   await page.getByText('OK', { exact: true }).waitFor();
-  assert.deepEqual(JSON.parse(await page.getByLabel('result', { exact: true }).textContent()), { echoed: { words: 'hello', times: 2 } });
+  await becomes(async () => JSON.parse(await page.getByLabel('result', { exact: true }).textContent()), { echoed: { words: 'hello', times: 2 } });
   assert.equal(app.asked.at(-1).name, 'say');
   await page.getByRole('rowheader', { name: 'Run the tool' }).waitFor();
   await page.getByText('called directly').waitFor();
@@ -122,11 +123,11 @@ test('details are edited, a key is made anew, and an app is deleted by typing it
   await page.getByRole('button', { name: 'New key' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Make a new key' }).click();
   const shown = page.getByRole('dialog', { name: 'The new key' });
-  assert.ok((await shown.getByLabel('API key', { exact: true }).inputValue()).length > 20);
+  await until(async () => (await shown.getByLabel('API key', { exact: true }).inputValue()).length > 20);
   await shown.getByRole('button', { name: 'I have copied it' }).click();
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
   const remove = page.getByRole('button', { name: 'Delete for ever' });
-  assert.ok(await remove.isDisabled());
+  await disabled(remove);
   await page.getByLabel('Type com.example.gone to delete it').fill('com.example.gone');
   await remove.click();
   await toasted(page, 'Going soon is deleted.');

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { AxeBuilder } from '@axe-core/playwright';
 import { chromium } from 'playwright-core';
 import { USER } from './stage.mjs';
@@ -12,13 +13,16 @@ import { USER } from './stage.mjs';
  */
 export const PATIENCE_MS = 120_000;
 
+// A page that the test itself answers with comes from no address, and may open no socket to this machine.
+const FROM_FOLDER = process.env.CONSOLE_DIST ? ['--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets'] : [];
+
 const candidates = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 /** `more`: further switches of the browser. */
 export function launch(...more) {
   const executablePath = candidates.find((path) => path && existsSync(path));
   if (!executablePath) throw new Error('No Chromium: install it (apt-get install chromium), or name it in CHROMIUM.');
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', ...more] });
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', ...FROM_FOLDER, ...more] });
 }
 
 /**
@@ -87,6 +91,40 @@ export async function flip(toggle, on) {
 
 /** Waits until a switch or a checkbox is on or off. */
 export const isOn = (toggle, on) => toggle.and(toggle.page().locator(on ? ':checked' : ':not(:checked)')).waitFor();
+
+/** Waits until a button or a field cannot be used. */
+export const disabled = (element) => element.and(element.page().locator(':disabled')).waitFor();
+
+/** Waits until a field, a button or a link has the focus. */
+export const focused = (element) => element.and(element.page().locator(':focus')).waitFor();
+
+/**
+ * Waits until `read` gives this. What is read from a page once, right after something else was seen, may be older than what was
+ * seen: pages are drawn in parts. That something is not there is asserted at once instead, after what would have brought it.
+ */
+export async function becomes(read, expected, message) {
+  const end = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const value = await read();
+    if (isDeepStrictEqual(value, expected)) return;
+    if (Date.now() > end) assert.deepEqual(value, expected, message);
+    await pause();
+  }
+}
+
+/** Asks until the answer is yes. */
+export async function until(ask) {
+  const end = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const answer = await ask();
+    if (answer) return answer;
+    if (Date.now() > end) throw new Error(`no yes within ${PATIENCE_MS} ms to ${ask}`);
+    await pause();
+  }
+}
+
+/** Between two looks at something that tells nobody when it changes. */
+const pause = () => new Promise((resolve) => setTimeout(resolve, 20));
 
 /** No serious finding of axe, and nothing wrong in the page so far. */
 export async function accessible(page) {

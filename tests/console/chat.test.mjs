@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { accessible, calm, flip, launch, open } from './browser.mjs';
+import { accessible, becomes, calm, flip, focused, launch, open, until } from './browser.mjs';
+import { ask, fitsPhone, gate, ready } from './kit.mjs';
 import { stage } from './stage.mjs';
 
 let it, browser, url;
@@ -17,13 +18,6 @@ after(async () => {
 });
 
 const box = (page) => page.getByRole('textbox', { name: 'Message' });
-
-async function ask(page, text) {
-  await box(page).fill(text);
-  await page.keyboard.press('Enter');
-}
-
-const ready = (page) => page.getByRole('button', { name: 'Send' }).waitFor();
 
 test('a tool of an app: whose it is, arguments, result, time', async () => {
   const page = await open(browser, url, '/chat');
@@ -57,9 +51,7 @@ test('markdown, with nothing of it loaded or run', async () => {
   await page.getByRole('heading', { name: 'A title' }).waitFor();
   await page.getByRole('cell', { name: '1' }).waitFor();
   await page.getByText('Picture not loaded: spy').waitFor();
-  const link = page.getByRole('link', { name: /read more/ });
-  assert.equal(await link.getAttribute('target'), '_blank');
-  assert.match(await link.getAttribute('rel'), /noopener/);
+  await page.locator('a[target=_blank][rel~=noopener]').filter({ hasText: 'read more' }).waitFor();
   await page.getByText('evil.example', { exact: true }).first().waitFor();
   assert.equal(await page.locator('.words img, .words script, .words iframe').count(), 0);
   assert.equal(await page.getByRole('link', { name: 'run me' }).count(), 0);
@@ -79,19 +71,21 @@ test('an answer is stopped, retried, and the question edited', async () => {
   await page.reload();
   await page.getByText(/word3\b/).waitFor();
   assert.doesNotMatch(await page.getByRole('article', { name: 'Assistant' }).innerText(), /word39/, 'it does not go on by itself');
+  const asked = it.model.asked.length;
   await page.getByRole('button', { name: 'Retry' }).click();
+  await until(() => it.model.asked.length > asked);
   await page.getByRole('button', { name: 'Stop' }).waitFor();
   await page.getByText(/word3\b/).waitFor();
   it.model.resume();
   await page.getByText(/word39/).waitFor();
   await ready(page);
-  assert.equal(await page.getByRole('article', { name: 'Assistant' }).count(), 1);
+  await becomes(() => page.getByRole('article', { name: 'Assistant' }).count(), 1);
   await page.getByRole('button', { name: 'Edit' }).click();
   await page.getByLabel('Edit the message').fill('something else');
   await accessible(page);
   await page.getByRole('article').or(page.locator('form')).getByRole('button', { name: 'Send' }).first().click();
   await page.getByText('You said: something else').waitFor();
-  assert.equal(await page.getByRole('article').count(), 2);
+  await becomes(() => page.getByRole('article').count(), 2);
   calm(page);
 });
 
@@ -106,9 +100,7 @@ test('a reload in the middle of an answer loses nothing', async () => {
   await page.getByText(/word39/).waitFor();
   await ready(page);
   assert.equal(it.model.asked.length, asked, 'the model was not asked again');
-  const all = await page.getByRole('article', { name: 'Assistant' }).allInnerTexts();
-  assert.equal(all.length, 1);
-  assert.equal(all[0].match(/word7\b/g).length, 1, 'nothing twice');
+  await becomes(async () => (await page.getByRole('article', { name: 'Assistant' }).allInnerTexts()).map((said) => said.match(/word7\b/g)?.length), [1], 'nothing twice');
   await page.reload();
   await page.getByText(/word39/).waitFor();
   calm(page);
@@ -132,17 +124,14 @@ test('on other pages and in dialogs nothing is told to the model, and it takes n
   await pages.getByRole('link', { name: 'Chat' }).click();
   await ask(page, 'call get_selection');
   await page.getByText(/^Done:/).waitFor();
-  // The call is held back until the user is elsewhere.
-  let go;
-  const held = async (text, name) => {
-    await page.context().route('**/api/chat', async (route) => {
-      await new Promise((resolve) => (go = resolve));
-      await route.continue();
-    }, { times: 1 });
+  // The call is held back until the user is elsewhere, and nobody goes before it was made.
+  const held = async (text, leave) => {
+    const call = gate();
+    await page.context().route('**/api/chat', call.hold, { times: 1 });
     await ask(page, text);
-    await page.getByRole('button', { name: 'Stop' }).waitFor();
-    await name();
-    go();
+    await call.reached;
+    await leave();
+    call.open();
   };
   const answers = () => page.getByText(/^Done:/);
   const toApps = async () => {
@@ -161,7 +150,10 @@ test('on other pages and in dialogs nothing is told to the model, and it takes n
   await held('open the plugins page', toApps);
   await back(3);
   await page.getByText(/Done:.*looks at something else/).waitFor();
-  await held('call get_page_info', () => page.getByRole('button', { name: 'Rename' }).click());
+  await held('call get_page_info', async () => {
+    await page.getByRole('button', { name: 'Rename' }).click();
+    await page.getByRole('dialog').waitFor();
+  });
   await page.getByText(/Done:.*a dialog is open/).waitFor();
   calm(page);
 });
@@ -182,48 +174,48 @@ test('a deleted conversation does not come back, even in the middle of an answer
   const list = page.getByRole('navigation', { name: 'Conversations' });
   await list.getByRole('link', { name: /something else/ }).waitFor();
   assert.equal(await list.getByRole('link', { name: /count slowly/ }).count(), 0);
-  assert.equal(await page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith('toolyard.chat/')).length), 1);
+  await becomes(() => page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith('toolyard.chat/')).length), 1);
   calm(page);
 });
 
 test('by keyboard: the focus is never lost, and only the last answer is asked for again', async () => {
   const page = await open(browser, url, '/chat');
-  const focused = (locator) => locator.evaluate((element) => element === document.activeElement);
-  const has = async (locator) => assert.ok(await focused(locator), `the focus is on ${await page.evaluate(() => document.activeElement?.outerHTML.slice(0, 200))}`);
   await page.getByRole('heading', { name: 'What can I do for you?' }).waitFor();
-  await has(box(page));
+  await focused(box(page));
   await page.keyboard.type('one');
   await page.keyboard.press('Enter');
   await page.getByText('You said: one').waitFor();
   await ready(page);
-  await has(box(page));
-  assert.equal(await box(page).inputValue(), '');
+  await focused(box(page));
+  await becomes(() => box(page).inputValue(), '');
   await page.keyboard.type('two');
   await page.getByRole('button', { name: 'Send' }).focus();
   await page.keyboard.press('Enter');
   await page.getByText('You said: two').waitFor();
   await ready(page);
-  await has(box(page));
-  assert.equal(await page.getByRole('button', { name: 'Retry' }).count(), 1);
+  await focused(box(page));
+  await becomes(() => page.getByRole('button', { name: 'Retry' }).count(), 1);
+  const asked = it.model.asked.length;
   await page.getByRole('button', { name: 'Retry' }).focus();
   await page.keyboard.press('Enter');
-  await has(box(page));
+  await until(() => it.model.asked.length > asked);
+  await focused(box(page));
   await ready(page);
-  assert.equal(await page.getByRole('article').count(), 4);
+  await becomes(() => page.getByRole('article').count(), 4);
   const edit = page.getByRole('button', { name: 'Edit' }).last();
   await edit.focus();
   await page.keyboard.press('Enter');
-  await has(page.getByLabel('Edit the message'));
+  await focused(page.getByLabel('Edit the message'));
   await page.getByRole('button', { name: 'Cancel' }).focus();
   await page.keyboard.press('Enter');
-  await has(edit);
+  await focused(edit);
   await page.keyboard.press('Enter');
   await page.getByLabel('Edit the message').fill('three');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await page.getByText('You said: three').waitFor();
-  await has(box(page));
+  await focused(box(page));
   await ready(page);
   await page.keyboard.type('count slowly');
   await page.keyboard.press('Enter');
@@ -231,7 +223,7 @@ test('by keyboard: the focus is never lost, and only the last answer is asked fo
   await page.getByRole('button', { name: 'Stop' }).focus();
   await page.keyboard.press('Enter');
   await ready(page);
-  await has(box(page));
+  await focused(box(page));
   calm(page);
 });
 
@@ -261,7 +253,7 @@ test('a chart and confetti', async () => {
   await accessible(page);
   await ask(page, 'celebrate');
   await page.getByText('Congratulations!').waitFor();
-  assert.equal(await page.locator('.confetti span').first().isVisible(), false, 'no motion where none is wanted');
+  assert.equal(await page.locator('.confetti span').filter({ visible: true }).count(), 0, 'no motion where none is wanted');
   await page.getByText('Congratulations!').waitFor({ state: 'detached' });
   calm(page);
   const moving = await open(browser, url, '/chat', { reducedMotion: 'no-preference' });
@@ -336,7 +328,7 @@ test('on a phone the list opens over the page and nothing is wider than it', asy
   await ask(page, 'hostile markdown');
   await page.getByRole('heading', { name: 'A title' }).waitFor();
   await ready(page);
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 390));
+  await fitsPhone(page);
   await page.getByRole('button', { name: 'Conversations' }).click();
   await page.getByRole('dialog').getByRole('link', { name: /hostile markdown/ }).click();
   await page.getByRole('dialog').waitFor({ state: 'detached' });

@@ -1,8 +1,8 @@
 // Where the focus is after a dialog whose opener is gone: never nowhere.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { calm, launch, open } from './browser.mjs';
-import { at, consoleOf } from './kit.mjs';
+import { calm, flip, launch, open } from './browser.mjs';
+import { ask, at, consoleOf, gate } from './kit.mjs';
 import { stage } from './stage.mjs';
 
 describe('the focus after a dialog', () => {
@@ -41,7 +41,7 @@ describe('the focus after a dialog', () => {
   test('a row that stays without its button has it', async () => {
     await make('is kept');
     const page = await visit('/settings?tab=tokens');
-    await page.getByLabel('Show ended and revoked ones too').check();
+    await flip(page.getByLabel('Show ended and revoked ones too'), true);
     await confirm(page, page.getByRole('button', { name: 'Revoke is kept' }), 'Revoke');
     await focusOn(page, 'li', 'is kept');
     calm(page);
@@ -76,8 +76,7 @@ describe('the focus after a dialog', () => {
 
   test('a page that puts it somewhere itself keeps it there', async () => {
     const page = await visit('/chat');
-    await page.getByRole('textbox', { name: 'Message' }).fill('hello');
-    await page.keyboard.press('Enter');
+    await ask(page, 'hello');
     await page.getByText('You said: hello').waitFor();
     await confirm(page, page.getByRole('button', { name: 'Delete' }), 'Delete');
     await page.getByRole('heading', { name: 'New conversation' }).waitFor();
@@ -92,21 +91,16 @@ describe('the focus after a dialog', () => {
     const page = await visit('/settings?tab=tokens');
     const row = page.getByRole('button', { name: 'Revoke slow' });
     await row.waitFor();
-    let answer;
-    const held = new Promise((resolve) => (answer = resolve));
-    await page.route('**/api/tokens?*', async (route) => {
-      await held;
-      // The page may have asked once more meanwhile, and given this one up.
-      await route.continue().catch(() => undefined);
-    });
-    const asked = page.waitForRequest('**/api/tokens?*');
+    const list = gate();
+    await page.route('**/api/tokens?*', list.hold);
     await confirm(page, row, 'Revoke');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await asked;
+    await list.reached;
     // Where nothing is, which is a place as well.
     await page.mouse.click(640, 20);
-    answer();
+    list.open();
     await row.waitFor({ state: 'detached' });
+    // Whoever gives the focus back does so when the row is drawn away, in the same turn.
     assert.equal(await page.evaluate(() => document.activeElement.tagName), 'BODY');
     calm(page);
     await page.context().close();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, before } from 'node:test';
-import { launch, open } from './browser.mjs';
+import { becomes, launch, open, until } from './browser.mjs';
 import { stage, USER } from './stage.mjs';
 
 // While the console is being worked on it comes from Vite, which asks the server at a port it was told.
@@ -53,23 +53,24 @@ export async function smallApp() {
   return { url: `http://127.0.0.1:${server.address().port}`, asked, close: () => server.close() };
 }
 
-/** Asks until the answer is yes; the test's own limit ends it. */
-export async function until(ask) {
-  for (;;) {
-    const answer = await ask();
-    if (answer) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+/** Waits until nothing is being answered in the conversation on the page. */
+export const ready = (page) => page.getByRole('button', { name: 'Send' }).waitFor();
+
+/** Sends a message in the conversation on the page. While an answer is under way Enter does nothing, so that is waited for first. */
+export async function ask(page, text) {
+  await ready(page);
+  const box = page.getByRole('textbox', { name: 'Message' });
+  await box.fill(text);
+  await box.press('Enter');
 }
 
 /** Has the model call a tool in the conversation on the page, and gives what the model was told of it. */
 export async function callInChat(it, page, tool, args = {}) {
   const before = it.model.asked.length;
-  await page.getByRole('textbox', { name: 'Message' }).fill(`call ${tool} with ${JSON.stringify(args)}`);
-  await page.keyboard.press('Enter');
+  await ask(page, `call ${tool} with ${JSON.stringify(args)}`);
   const answer = await until(() => it.model.asked.slice(before).map(({ messages }) => messages.at(-1)).find(({ role }) => role === 'tool'));
   await page.getByText(/^Done:/).last().waitFor();
-  await page.getByRole('button', { name: 'Send' }).waitFor();
+  await ready(page);
   const text = typeof answer.content === 'string' ? answer.content : answer.content.map((part) => part.text).join('');
   try {
     return JSON.parse(text);
@@ -78,10 +79,20 @@ export async function callInChat(it, page, tool, args = {}) {
   }
 }
 
-/** Nothing is wider than the screen of a phone. */
-export async function fitsPhone(page) {
-  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), page.viewportSize().width);
+/** Holds requests back: `page.route(pattern, one.hold)`; `reached` when there is one, and they go on with `open`. */
+export function gate() {
+  const [first, opened] = [Promise.withResolvers(), Promise.withResolvers()];
+  const hold = async (route) => {
+    first.resolve();
+    await opened.promise;
+    // The page may have given it up meanwhile.
+    await route.fallback().catch(() => undefined);
+  };
+  return { hold, reached: first.promise, open: opened.resolve };
 }
+
+/** Nothing is wider than the screen of a phone. */
+export const fitsPhone = (page) => becomes(() => page.evaluate(() => document.documentElement.scrollWidth), page.viewportSize().width);
 
 export const PHONE = { viewport: { width: 390, height: 844 }, colorScheme: 'dark' };
 

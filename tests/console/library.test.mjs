@@ -1,7 +1,7 @@
 // The library: what fits, what it asks for, install and remove.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { accessible, calm, launch, open } from './browser.mjs';
+import { accessible, becomes, calm, launch, open } from './browser.mjs';
 import { at, consoleOf, fitsPhone, PHONE, wear } from './kit.mjs';
 import { stage } from './stage.mjs';
 
@@ -121,9 +121,9 @@ test('pictures of apps come from the server or their own address, and initials s
   await page.route(`**/api/apps/${ELSEWHERE}/icon`, (route) => route.fulfill({ contentType: 'image/svg+xml', body: drawing }));
   await page.reload();
   const shown = (name) => card(page, name).locator('img.app-icon').evaluate((picture) => picture.decode().then(() => picture.complete && picture.naturalWidth > 0));
-  assert.equal(await shown('To-do list'), true);
+  await becomes(() => shown('To-do list'), true);
   await card(page, ELSEWHERE).locator('img.app-icon').waitFor();
-  assert.equal(await shown(ELSEWHERE), true);
+  await becomes(() => shown(ELSEWHERE), true);
   await card(page, LOST).locator('.avatar').waitFor();
   assert.equal(await card(page, LOST).locator('img').count(), 0);
   // Nobody else was asked, which the page would have noted. Without glasses there is no session.

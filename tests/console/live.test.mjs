@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { after, test } from 'node:test';
-import { calm, isOn } from './browser.mjs';
+import { becomes, calm, isOn } from './browser.mjs';
 import { live, platform } from './kit.mjs';
 import { curated, signed, withTool } from './plugin-kit.mjs';
 
@@ -78,7 +78,7 @@ test('what somebody is editing is not taken from them, and they are told', async
   await page.getByLabel('Title').fill('Mine');
   await it.api('POST', '/api/apps/com.example.both/tools', { tools: [TOOL, { ...TOOL, name: 'second' }] });
   await page.getByText('Version 2 was saved meanwhile. Your changes are based on version 1.').waitFor();
-  assert.equal(await page.getByLabel('Title').inputValue(), 'Mine');
+  await becomes(() => page.getByLabel('Title').inputValue(), 'Mine');
   await page.getByRole('button', { name: 'Discard' }).click();
   await page.getByRole('button', { name: 'second' }).waitFor();
   await page.over();

@@ -46,12 +46,14 @@ const BEFORE_HALT = 10;
 const PACE_MS = 150;
 
 /**
- * `asked`: what it was asked; `resume`: answers that halted go on to their end. What a test does in the middle of an answer
- * it does while the answer halts, however long that takes. `paced`: such answers come word by word instead.
+ * `asked`: what it was asked; `resume`: answers to what was asked so far go on to their end, whether they halted already or not.
+ * What a test does in the middle of an answer it does while the answer halts, however long that takes. `paced`: such answers
+ * come word by word instead.
  */
 export async function startModel({ paced = false } = {}) {
   const asked = [];
   const halted = new Set();
+  let resumed = 0;
   const halt = (response) =>
     new Promise((resolve) => {
       halted.add(resolve);
@@ -65,7 +67,7 @@ export async function startModel({ paced = false } = {}) {
     let body = '';
     for await (const piece of request) body += piece;
     const question = JSON.parse(body);
-    asked.push(question);
+    const number = asked.push(question);
     const said = answer(question);
     const base = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'brain' };
     const finish = said.name ? 'tool_calls' : 'stop';
@@ -86,7 +88,7 @@ export async function startModel({ paced = false } = {}) {
         if (response.destroyed) return;
         tell({ content: word });
         if (said.halts && paced) await sleep(PACE_MS);
-        else if (said.halts && place === BEFORE_HALT) await halt(response);
+        else if (said.halts && place === BEFORE_HALT && number > resumed) await halt(response);
       }
     tell({}, finish);
     response.write(`data: ${JSON.stringify({ ...base, choices: [], usage })}\n\n`);
@@ -94,6 +96,7 @@ export async function startModel({ paced = false } = {}) {
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   const resume = () => {
+    resumed = asked.length;
     for (const goOn of halted) goOn();
     halted.clear();
   };

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { accessible, calm, flip, isOn, launch, open } from './browser.mjs';
-import { callInChat, until } from './kit.mjs';
+import { accessible, becomes, calm, disabled, flip, isOn, launch, open, until } from './browser.mjs';
+import { ask, callInChat } from './kit.mjs';
 import { curated, newKey, plugin, signed, withTool } from './plugin-kit.mjs';
 import { stage } from './stage.mjs';
 
@@ -39,11 +39,11 @@ async function paste(page, manifest) {
   return page.getByRole('dialog');
 }
 
-async function installSigned(page, manifest) {
+/** `agrees`: it takes the place of one that may less, or that somebody else signed. */
+async function installSigned(page, manifest, { agrees = false } = {}) {
   const dialog = await paste(page, signed(manifest, trust.curator));
   await dialog.getByText('Signed by The curators of this server').waitFor();
-  const agree = dialog.getByLabel('I agree to what changes');
-  if (await agree.isVisible()) await agree.check();
+  if (agrees) await flip(dialog.getByLabel('I agree to what changes'), true);
   await dialog.getByRole('button', { name: /Allow and/ }).click();
   await page.getByRole('article', { name: manifest.name }).getByText('Signed by').waitFor();
 }
@@ -77,17 +77,15 @@ test('a signed plugin is installed from a file, runs in a chat beside a tool of 
   await toPage(page, 'Chat');
   assert.deepEqual(await call(page, 'add', { a: 2, b: 40 }), { sum: 42 });
   await page.getByText('Sums', { exact: true }).first().waitFor();
-  await page.getByRole('textbox', { name: 'Message' }).fill('calculate 6 * 7');
-  await page.keyboard.press('Enter');
-  await page.getByText(/Done:.*42/).last().waitFor();
+  await ask(page, 'calculate 6 * 7');
+  await page.getByText(/Done:.*42/).nth(1).waitFor();
 
   await toPage(page, 'Plugins');
   await flip(card.getByRole('switch', { name: 'Sums', exact: true }), false);
   await page.reload();
   await isOn(card.getByRole('switch'), false);
   await toPage(page, 'Chat');
-  await page.getByRole('textbox', { name: 'Message' }).fill('call add with {"a":1,"b":1}');
-  await page.keyboard.press('Enter');
+  await ask(page, 'call add with {"a":1,"b":1}');
   await page.getByText(/^You said: call add/).waitFor();
   assert.ok(!it.model.asked.at(-1).tools.some((tool) => tool.function.name === 'add'));
   await toPage(page, 'Plugins');
@@ -102,8 +100,8 @@ test('an unsigned plugin needs a second yes', async () => {
   const dialog = await paste(page, withTool('com.example.loose', 'loose', 'return "I ran";'));
   await dialog.getByText('Unsigned', { exact: true }).waitFor();
   const go = dialog.getByRole('button', { name: 'Allow and install' });
-  assert.ok(await go.isDisabled());
-  await dialog.getByLabel('I know where it comes from; let it run unsigned').check();
+  await disabled(go);
+  await flip(dialog.getByLabel('I know where it comes from; let it run unsigned'), true);
   await accessible(page);
   await go.click();
   await page.getByRole('article', { name: 'loose' }).getByText('Unsigned').waitFor();
@@ -118,7 +116,7 @@ test('what was changed, called back, ran out or comes from a stranger is not ins
     const dialog = await paste(page, manifest);
     await dialog.getByText(badge, { exact: true }).waitFor();
     await dialog.getByText(why).waitFor();
-    assert.ok(await dialog.getByRole('button', { name: 'Allow and install' }).isDisabled());
+    await disabled(dialog.getByRole('button', { name: 'Allow and install' }));
     await dialog.getByRole('button', { name: 'Cancel' }).click();
   };
   const good = signed(plugin(), trust.curator);
@@ -145,7 +143,7 @@ test('a plugin that was changed in the storage, or called back later, does not r
   await page.reload();
   const card = page.getByRole('article', { name: 'later' });
   await card.getByText('Modified').waitFor();
-  assert.ok(await card.getByRole('switch').isDisabled());
+  await disabled(card.getByRole('switch'));
   await accessible(page);
   await page.evaluate(() => localStorage.setItem('toolyard.plugins', localStorage.getItem('toolyard.plugins').replace('return 2;', 'return 1;')));
   await page.reload();
@@ -154,8 +152,7 @@ test('a plugin that was changed in the storage, or called back later, does not r
   await page.reload();
   await card.getByText('Revoked').waitFor();
   await toPage(page, 'Chat');
-  await page.getByRole('textbox', { name: 'Message' }).fill('call later');
-  await page.keyboard.press('Enter');
+  await ask(page, 'call later');
   await page.getByText(/^You said: call later/).waitFor();
   calm(page);
 });
@@ -165,8 +162,8 @@ test('an update that asks for more asks again, and tools of one name are refused
   await installSigned(page, plugin());
   let dialog = await paste(page, signed(plugin({ version: '1.1.0', permissions: { clock: true } }), trust.curator));
   await dialog.getByText('New permission: Know what time it is').waitFor();
-  assert.ok(await dialog.getByRole('button', { name: 'Allow and update' }).isDisabled());
-  await dialog.getByLabel('I agree to what changes').check();
+  await disabled(dialog.getByRole('button', { name: 'Allow and update' }));
+  await flip(dialog.getByLabel('I agree to what changes'), true);
   await dialog.getByRole('button', { name: 'Allow and update' }).click();
   await page.getByRole('article', { name: 'Sums' }).getByText('1.1.0').waitFor();
   dialog = await paste(page, signed(plugin({ permissions: { clock: true } }), trust.curator));
@@ -174,14 +171,14 @@ test('an update that asks for more asks again, and tools of one name are refused
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   dialog = await paste(page, signed(plugin({ id: 'com.example.more', name: 'More sums' }), trust.curator));
   await dialog.getByText('Its tool add has the name of a tool of Sums. Uninstall one of More sums and Sums.').waitFor();
-  assert.ok(await dialog.getByRole('button', { name: 'Allow and install' }).isDisabled());
+  await disabled(dialog.getByRole('button', { name: 'Allow and install' }));
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   dialog = await paste(page, signed(withTool('com.example.page', 'open_page', 'return 1;'), trust.curator));
   await dialog.getByText('Its tool open_page has the name of a tool of the console.').waitFor();
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   dialog = await paste(page, signed(withTool('com.example.inner', 'inner', 'return 1;', { permissions: { network: ['192.168.0.1'] } }), trust.curator));
   await dialog.getByText('It asks for the address 192.168.0.1; in a browser a plugin reaches hosts by name only.').waitFor();
-  assert.ok(await dialog.getByRole('button', { name: 'Allow and install' }).isDisabled());
+  await disabled(dialog.getByRole('button', { name: 'Allow and install' }));
   calm(page);
 });
 
@@ -189,7 +186,7 @@ test('what a plugin keeps belongs to whoever signed it', async () => {
   const memo = withTool('com.example.memo', 'memo', 'const was = await storage.get("x"); await storage.set("x", args.x); return { was };', { permissions: { storage: true } });
   const page = await visit('/plugins');
   const dialog = await paste(page, memo);
-  await dialog.getByLabel('I know where it comes from; let it run unsigned').check();
+  await flip(dialog.getByLabel('I know where it comes from; let it run unsigned'), true);
   await dialog.getByRole('button', { name: 'Allow and install' }).click();
   await page.getByRole('article', { name: 'memo' }).getByText('Unsigned').waitFor();
   await toPage(page, 'Chat');
@@ -197,7 +194,7 @@ test('what a plugin keeps belongs to whoever signed it', async () => {
   await page.getByRole('link', { name: 'New conversation' }).click();
   assert.deepEqual(await call(page, 'memo', { x: 2 }), { was: 1 });
   await toPage(page, 'Plugins');
-  await installSigned(page, memo);
+  await installSigned(page, memo, { agrees: true });
   await toPage(page, 'Chat');
   assert.deepEqual(await call(page, 'memo', { x: 3 }), { was: null }, 'one id, another signer');
   calm(page);
@@ -221,7 +218,7 @@ test('the catalogue offers what curators signed, for the browser and for the ser
   await page.getByRole('tab', { name: 'On the server' }).click();
   await page.getByRole('heading', { name: 'No plugins on the server' }).waitFor();
   dialog = await paste(page, signed(withTool('com.example.remote', 'remote', 'return 1;', { name: 'Remote' }), trust.curator));
-  assert.equal(await dialog.getByLabel('Where it runs').inputValue(), 'server');
+  await becomes(() => dialog.getByLabel('Where it runs').inputValue(), 'server');
   await dialog.getByRole('button', { name: 'Allow and install' }).click();
   const card = page.getByRole('article', { name: 'Remote' });
   await card.getByText('Signed').waitFor();
@@ -254,8 +251,7 @@ test('the root is pinned when it is first seen; another one is refused until the
 test('plugins of an older client are offered as unsigned ones and never run unasked', async () => {
   const older = [{ id: 'dev-greeter', name: 'Greeter', version: '1.0.0', installedAt: '2025-12-01T10:00:00Z', signature: 'AAAA', curatorId: 'x', tools: [{ name: 'greet', description: 'Greets', parameters: { type: 'object' }, executorCode: 'window.greeted = true; return "hello";' }] }];
   const page = await visit('/chat', { hustle_plugins: JSON.stringify(older) });
-  await page.getByRole('textbox', { name: 'Message' }).fill('call greet');
-  await page.keyboard.press('Enter');
+  await ask(page, 'call greet');
   await page.getByText(/^You said: call greet/).waitFor();
   await toPage(page, 'Plugins');
   await page.getByRole('heading', { name: 'Plugins of an older client' }).waitFor();
@@ -263,7 +259,7 @@ test('plugins of an older client are offered as unsigned ones and never run unas
   await page.getByRole('button', { name: /Look at it\s*: Greeter/ }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('Unsigned', { exact: true }).waitFor();
-  await dialog.getByLabel('I know where it comes from; let it run unsigned').check();
+  await flip(dialog.getByLabel('I know where it comes from; let it run unsigned'), true);
   await dialog.getByRole('button', { name: 'Allow and install' }).click();
   await page.getByRole('heading', { name: 'Plugins of an older client' }).waitFor({ state: 'detached' });
   await toPage(page, 'Chat');

@@ -6,8 +6,8 @@ import { createServer } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { launch, open } from './browser.mjs';
-import { callInChat, until } from './kit.mjs';
+import { flip, launch, open, until } from './browser.mjs';
+import { ask, callInChat, ready } from './kit.mjs';
 import { withTool } from './plugin-kit.mjs';
 import { stage } from './stage.mjs';
 
@@ -46,7 +46,7 @@ async function withCode(tools, permissions = {}, where = browser) {
     await page.getByRole('button', { name: 'Add a plugin' }).first().click();
     await page.getByLabel('Or paste it').fill(JSON.stringify(withTool(`com.example.${tool}`, tool, code, { permissions })));
     await page.getByRole('button', { name: 'Look at it' }).click();
-    await page.getByLabel('I know where it comes from; let it run unsigned').check();
+    await flip(page.getByLabel('I know where it comes from; let it run unsigned'), true);
     await page.getByRole('button', { name: 'Allow and install' }).click();
     await page.getByRole('article', { name: tool }).waitFor();
   }
@@ -55,10 +55,7 @@ async function withCode(tools, permissions = {}, where = browser) {
   return page;
 }
 
-async function begin(page, tool, args = {}) {
-  await page.getByRole('textbox', { name: 'Message' }).fill(`call ${tool} with ${JSON.stringify(args)}`);
-  await page.keyboard.press('Enter');
-}
+const begin = (page, tool, args = {}) => ask(page, `call ${tool} with ${JSON.stringify(args)}`);
 
 const call = (page, tool, args) => callInChat(it, page, tool, args);
 
@@ -213,8 +210,8 @@ test('whoever stops the answer stops the plugin', async () => {
   await begin(page, 'waits');
   await page.locator('iframe[title="Sandbox of a plugin"]').waitFor({ state: 'attached' });
   await page.getByRole('button', { name: 'Stop' }).click();
-  await page.getByRole('button', { name: 'Send' }).waitFor();
-  assert.equal(await page.locator('iframe').count(), 0);
+  await ready(page);
+  await page.locator('iframe').waitFor({ state: 'detached' });
 });
 
 test('results, calls, lines and storage have bounds', async () => {
@@ -247,42 +244,50 @@ test('results, calls, lines and storage have bounds', async () => {
   await card.getByText('info: before').waitFor();
 });
 
-/** Looks into a page past Playwright, which takes a frame that crashed for the page around it, and gives the page up. */
-async function lookInto(own, page) {
-  const session = await own.newBrowserCDPSession();
-  const { targetInfos } = await session.send('Target.getTargets');
-  const { targetId } = targetInfos.find(({ type, url: address }) => type === 'page' && address === page.url());
+/** Speaks to a target of the browser past Playwright, which takes a frame that crashed for the page around it, and gives the page up. */
+async function attach(session, isIt) {
+  const { targetId } = await until(async () => (await session.send('Target.getTargets')).targetInfos.find(isIt));
   const { sessionId } = await session.send('Target.attachToTarget', { targetId, flatten: false });
   let last = 0;
-  return (expression) =>
-    new Promise((resolve) => {
-      const id = (last += 1);
-      const hear = ({ message }) => {
-        const answer = JSON.parse(message);
-        if (answer.id !== id) return;
+  const send = (method, params = {}) => {
+    const id = (last += 1);
+    const answered = new Promise((resolve) => {
+      const hear = (event) => {
+        const answer = JSON.parse(event.message);
+        if (event.sessionId !== sessionId || answer.id !== id) return;
         session.off('Target.receivedMessageFromTarget', hear);
-        resolve(answer.result.result.value);
+        resolve(answer.result);
       };
       session.on('Target.receivedMessageFromTarget', hear);
-      void session.send('Target.sendMessageToTarget', { sessionId, message: JSON.stringify({ id, method: 'Runtime.evaluate', params: { expression } }) });
     });
+    return session.send('Target.sendMessageToTarget', { sessionId, message: JSON.stringify({ id, method, params }) }).then(() => answered);
+  };
+  return { send, look: async (expression) => (await send('Runtime.evaluate', { expression })).result.value };
 }
 
-test('memory is bounded by the engine and by time, and the page stays alive', async () => {
-  // An engine whose heap is small, in a browser of its own: a real one would take gigabytes of the machine that runs the tests.
-  const small = await launch('--js-flags=--max-old-space-size=96');
+// An engine ends the process of a page that takes too much memory. Taking so much would end whatever else runs on the machine, or
+// not end at all on one that has more; so the process is ended by hand, in the middle of the code.
+test('the process of the sandbox ends, as for want of memory: the call ends, and the page stays alive', async () => {
+  const own = await launch();
   try {
-    const page = await withCode({ eats: 'const all = []; for (;;) all.push(new Array(1e5).fill(all.length));' }, {}, small);
-    const look = await lookInto(small, page);
+    const page = await withCode({ eats: 'for (;;);' }, {}, own);
+    const session = await own.newBrowserCDPSession();
+    const { look } = await attach(session, ({ type, url: address }) => type === 'page' && address.includes('/console/chat'));
     const before = it.model.asked.length;
     await begin(page, 'eats');
+    await page.locator('iframe[title="Sandbox of a plugin"]').waitFor({ state: 'attached' });
+    const frame = await attach(session, ({ type, url: address }) => type === 'iframe' && address.includes('/sandbox/frame'));
+    await session.send('Target.setDiscoverTargets', { discover: true });
+    const crashed = new Promise((resolve) => session.once('Target.targetCrashed', resolve));
+    void frame.send('Page.crash');
+    await crashed;
     const answer = await until(() => it.model.asked.slice(before).map(({ messages }) => messages.at(-1)).find(({ role }) => role === 'tool'));
-    assert.match(JSON.stringify(answer), /longer than 10 s|memory|could not be started|allocation/i);
+    assert.match(JSON.stringify(answer), /longer than 10 s|could not be started/i);
     // The frame is in a process of its own, which ended; the page went on.
     await until(async () => (await look('document.querySelector("main").innerText')).includes('Done:'));
     assert.equal(await look('document.querySelectorAll("iframe").length'), 0);
   } finally {
-    await small.close();
+    await own.close();
   }
 });
 

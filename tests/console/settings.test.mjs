@@ -1,7 +1,8 @@
 // The settings: tokens, grants and app settings, upstreams, plugin policy, models, about.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { accessible, calm, flip, launch, open, settled, toasted } from './browser.mjs';
+import { accessible, becomes, calm, flip, launch, open, settled, toasted } from './browser.mjs';
+import { fitsPhone, gate } from './kit.mjs';
 import { stage } from './stage.mjs';
 
 const TODO = 'com.example.todo';
@@ -38,6 +39,7 @@ describe('settings', () => {
     const rowOf = (name) => page.getByRole('list', { name: 'Tokens' }).getByRole('listitem').filter({ has: page.getByRole('heading', { name, exact: true }) });
     const row = rowOf('laptop');
     await row.getByText(/For ada@example.com, as user/).waitFor();
+    await once.waitFor({ state: 'detached' });
     assert.ok(!(await page.content()).includes(token));
     await accessible(page);
 
@@ -52,7 +54,7 @@ describe('settings', () => {
     await row.waitFor({ state: 'detached' });
     await rowOf('made with laptop').waitFor({ state: 'detached' });
     assert.deepEqual([await status(token), await status(second)], [401, 401]);
-    await page.getByLabel('Show ended and revoked ones too').check();
+    await flip(page.getByLabel('Show ended and revoked ones too'), true);
     for (const name of ['laptop revoked', 'made with laptop revoked']) await rowOf(name).getByText('revoked', { exact: true }).waitFor();
     calm(page);
     await page.context().close();
@@ -65,19 +67,19 @@ describe('settings', () => {
     const rows = page.getByRole('list', { name: 'Tokens' }).getByRole('listitem').filter({ hasText: /number \d/ });
     const more = page.getByRole('button', { name: 'Show more' });
     await more.waitFor();
-    assert.equal(await rows.count(), 100);
+    await becomes(() => rows.count(), 100);
     await accessible(page);
     // The next page comes when the end of the list is near the screen; the button is for those who do not scroll.
     await rows.last().scrollIntoViewIfNeeded();
     await rows.nth(made - 1).waitFor();
     await more.waitFor({ state: 'detached' });
-    assert.equal(await rows.count(), made);
+    await becomes(() => rows.count(), made);
     // Both pages are asked again after a revocation.
     await rows.filter({ has: page.getByRole('heading', { name: 'number 0', exact: true }) }).getByRole('button').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('heading', { name: 'number 0', exact: true }).waitFor({ state: 'detached' });
     await rows.nth(made - 2).waitFor();
-    assert.equal(await rows.count(), made - 1);
+    await becomes(() => rows.count(), made - 1);
     calm(page);
     await page.context().close();
   });
@@ -91,16 +93,12 @@ describe('settings', () => {
       await route.fulfill({ response, json: { ...list, tokens: list.tokens.map((one) => ({ ...one, ...over })) } });
     });
     // What there is beyond the newest ones comes by itself; until it is there nobody says that there is none.
-    let answer;
-    const held = new Promise((resolve) => (answer = resolve));
-    await page.route('**/api/tokens?*before=*', async (route) => {
-      await held;
-      await route.fallback().catch(() => undefined);
-    });
+    const older = gate();
+    await page.route('**/api/tokens?*before=*', older.hold);
     await page.reload();
     await page.getByText('The newest 100 tokens have ended or are revoked.').waitFor();
     assert.equal(await page.getByRole('heading', { name: 'No tokens' }).count(), 0);
-    answer();
+    older.open();
     await page.getByRole('heading', { name: 'No tokens' }).waitFor();
     calm(page);
     await page.context().close();
@@ -179,7 +177,7 @@ describe('settings', () => {
 
     await one.getByRole('button', { name: 'Change github' }).click();
     const change = page.getByRole('dialog', { name: 'Change github' });
-    assert.equal(await change.getByLabel('Headers').inputValue(), 'Authorization: (sealed)');
+    await becomes(() => change.getByLabel('Headers').inputValue(), 'Authorization: (sealed)');
     await change.getByLabel('Not these').fill('delete_*');
     await flip(change.getByRole('switch', { name: /For everybody/ }), true);
     await change.getByRole('button', { name: 'Save' }).click();
@@ -222,7 +220,7 @@ describe('settings', () => {
       await page.getByRole('tab', { name }).click();
       await page.getByRole('tab', { name, selected: true }).waitFor();
       await settled(page);
-      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390, name);
+      await fitsPhone(page);
     }
     calm(page);
     await page.context().close();

@@ -1,8 +1,8 @@
 // What all pages share: menus that close, addresses that say what is shown, and styles that stay on their own page.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { calm, isOn, settled } from './browser.mjs';
-import { live, PHONE, platform } from './kit.mjs';
+import { becomes, calm, focused, isOn, settled } from './browser.mjs';
+import { ask, live, PHONE, platform } from './kit.mjs';
 
 const it = platform();
 const menu = (page) => page.locator('summary').filter({ hasText: 'User menu' });
@@ -19,7 +19,7 @@ test('the user menu closes on Escape, on a press outside, by the keyboard going 
   await opened();
   await page.keyboard.press('Escape');
   await closed();
-  assert.ok(await menu(page).evaluate((element) => element === document.activeElement), 'the focus is back on it');
+  await focused(menu(page));
   await opened();
   await page.getByRole('heading', { name: 'Apps', level: 1 }).click();
   await closed();
@@ -67,13 +67,13 @@ test('tabs and filters are in the address, come back from it, and are taken back
   await live(it);
   const page = await it.page('/tools?q=add&show=on');
   await page.getByText('Add a todo', { exact: true }).waitFor();
-  assert.equal(await page.getByRole('searchbox', { name: 'Search tools' }).inputValue(), 'add');
-  assert.equal(await page.getByLabel('Which tools to show').inputValue(), 'on');
+  await becomes(() => page.getByRole('searchbox', { name: 'Search tools' }).inputValue(), 'add');
+  await becomes(() => page.getByLabel('Which tools to show').inputValue(), 'on');
   await page.getByLabel('Which tools to show').selectOption('off');
   await page.waitForURL(/show=off/);
   await page.goBack();
   await page.waitForURL(/show=on/);
-  assert.equal(await page.getByLabel('Which tools to show').inputValue(), 'on');
+  await becomes(() => page.getByLabel('Which tools to show').inputValue(), 'on');
   await page.getByRole('searchbox', { name: 'Search tools' }).fill('delete');
   await page.waitForURL(/q=delete/);
   await page.reload();
@@ -93,7 +93,7 @@ test('tabs and filters are in the address, come back from it, and are taken back
 
   await page.goto(new URL('/console/library?q=123', page.url()).href);
   await page.getByText('Nothing found').waitFor();
-  assert.equal(await page.getByRole('searchbox').inputValue(), '123', 'a number is a text as well');
+  await becomes(() => page.getByRole('searchbox').inputValue(), '123', 'a number is a text as well');
   await page.goto(new URL('/console/settings?tab=tokens', page.url()).href);
   await it.api('POST', '/api/tokens', { name: 'one' });
   const ended = page.getByLabel('Show ended and revoked ones too');
@@ -102,12 +102,13 @@ test('tabs and filters are in the address, come back from it, and are taken back
   await page.goBack();
   await isOn(ended, false);
   await page.goto(new URL('/console/activity?outcome=TIMEOUT&hours=168&tab=calls', page.url()).href);
-  assert.deepEqual([await page.getByLabel('Outcome').inputValue(), await page.getByLabel('Time').inputValue()], ['TIMEOUT', '168']);
+  await becomes(() => page.getByLabel('Outcome').inputValue(), 'TIMEOUT');
+  await becomes(() => page.getByLabel('Time').inputValue(), '168');
   await page.getByLabel('Time').selectOption('1');
   await page.waitForURL(/hours=1(&|$)/);
   await page.goBack();
   await page.waitForURL(/hours=168/);
-  assert.equal(await page.getByLabel('Time').inputValue(), '168');
+  await becomes(() => page.getByLabel('Time').inputValue(), '168');
   await page.goto(new URL('/console/apps/com.example.todo?tab=try&tool=get_todos', page.url()).href);
   await page.getByLabel('include_completed').waitFor();
   calm(page);
@@ -130,8 +131,7 @@ test('a page looks the same whichever pages were open before', async () => {
   await it.api('POST', '/api/tools/execute', { name: 'com.example.todo:get_todos', arguments: {} });
   const PAGES = { Tools: '/tools', Library: '/library', Plugins: '/plugins', Glasses: '/glasses', Activity: '/activity', Apps: '/apps', Settings: '/settings' };
   const travelled = await it.page('/chat');
-  await travelled.getByRole('textbox', { name: 'Message' }).fill('call get_todos');
-  await travelled.keyboard.press('Enter');
+  await ask(travelled, 'call get_todos');
   await travelled.getByText(/^Done:/).waitFor();
   for (const name of Object.keys(PAGES)) {
     await toPage(travelled, name);

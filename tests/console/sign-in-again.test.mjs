@@ -1,9 +1,9 @@
 // A token that ends or is revoked while somebody works: what they typed stays, and nothing goes on without a new one.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { accessible, calm, launch, open } from './browser.mjs';
+import { accessible, becomes, calm, flip, focused, isOn, launch, open } from './browser.mjs';
 import { wear } from './glasses-app.mjs';
-import { at, consoleOf, fitsPhone, PHONE } from './kit.mjs';
+import { ask, at, consoleOf, fitsPhone, PHONE } from './kit.mjs';
 import { stage, USER } from './stage.mjs';
 
 const OTHER = 'eve@example.com';
@@ -56,7 +56,7 @@ describe('a token that lapses', () => {
     await form.getByRole('button', { name: 'Create the app' }).click();
     await again(page).getByText(/Nothing that you typed is lost: go on as ada@example.com/).waitFor();
     await accessible(page);
-    assert.ok(await again(page).getByLabel('Token', { exact: true }).evaluate((field) => field === document.activeElement));
+    await focused(again(page).getByLabel('Token', { exact: true }));
 
     // Neither Escape nor coming back to the tab leads anywhere, or asks the server.
     page.asked.length = 0;
@@ -87,12 +87,13 @@ describe('a token that lapses', () => {
     await revoke(first);
     await look(page);
     await again(page).waitFor();
-    assert.ok((await rows.count()) > 0, 'the page is still there');
+    await rows.first().waitFor();
     await it.api('POST', '/api/tokens', { name: 'made meanwhile', user: USER });
     await enter(page, await tokenOf(USER));
     await again(page).waitFor({ state: 'detached' });
     await rows.filter({ hasText: 'made meanwhile' }).waitFor();
-    assert.ok(await page.evaluate(() => window.stays && document.activeElement.textContent === 'New token'));
+    await focused(page.getByRole('button', { name: 'New token' }));
+    assert.ok(await page.evaluate(() => window.stays), 'the page is still the same one');
     calm(page, /401/);
     await page.context().close();
   });
@@ -111,7 +112,7 @@ describe('a token that lapses', () => {
     await enter(page, await tokenOf(OTHER));
     await menu(page).filter({ hasText: OTHER }).waitFor();
     assert.equal(await page.evaluate(() => window.before), undefined, 'the document is another one');
-    assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(), '');
+    await becomes(() => page.getByRole('textbox', { name: 'Message' }).inputValue(), '');
     assert.equal(await again(page).count(), 0);
     assert.equal(prompts, 0);
     await page.goBack();
@@ -129,7 +130,7 @@ describe('a token that lapses', () => {
     await revoke(first);
     await page.getByRole('button', { name: 'Save' }).click();
     await again(page).waitFor();
-    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Another name');
+    await becomes(() => page.getByLabel('Name', { exact: true }).inputValue(), 'Another name');
     await enter(page, await tokenOf(OTHER));
     await menu(page).filter({ hasText: OTHER }).waitFor();
     assert.equal(prompts, 0);
@@ -141,7 +142,7 @@ describe('a token that lapses', () => {
   test('whoever signs out there, or in another tab, is out', async () => {
     const first = await tokenOf(USER);
     const page = await open(browser, consoleOf(it), '/library', { user: null, live: false });
-    await page.getByLabel('Stay signed in on this device').check();
+    await flip(page.getByLabel('Stay signed in on this device'), true);
     await enter(page, first);
     await menu(page).waitFor();
     const second = await page.context().newPage();
@@ -156,7 +157,7 @@ describe('a token that lapses', () => {
     const third = await page.context().newPage();
     await third.goto(page.url());
     await third.getByText('Your token ended or was revoked. Sign in again.').waitFor();
-    assert.ok(await again(page).isVisible());
+    await again(page).waitFor();
     await again(second).getByRole('button', { name: 'Sign out' }).click();
     await signInPage(second).waitFor();
     await signInPage(page).waitFor();
@@ -169,7 +170,7 @@ describe('a token that lapses', () => {
   test('a new token that one tab keeps for all of them does for the others', async () => {
     const first = await tokenOf(USER);
     const page = await open(browser, consoleOf(it), '/library', { user: null, live: false });
-    await page.getByLabel('Stay signed in on this device').check();
+    await flip(page.getByLabel('Stay signed in on this device'), true);
     await enter(page, first);
     await menu(page).waitFor();
     const second = await page.context().newPage();
@@ -180,10 +181,10 @@ describe('a token that lapses', () => {
       await look(one);
       await again(one).waitFor();
     }
-    assert.ok(await again(page).getByLabel('Stay signed in on this device').isChecked());
+    await isOn(again(page).getByLabel('Stay signed in on this device'), true);
     await enter(page, await tokenOf(USER));
     await again(second).waitFor({ state: 'detached' });
-    assert.equal(await second.getByRole('textbox', { name: 'Message' }).inputValue(), 'half a message');
+    await becomes(() => second.getByRole('textbox', { name: 'Message' }).inputValue(), 'half a message');
     calm(page, /401/);
     await page.context().close();
   });
@@ -201,7 +202,7 @@ describe('a token that lapses', () => {
     await enter(page, await tokenOf(BOSS, 'operator'));
     await again(page).waitFor({ state: 'detached' });
     await menu(page).filter({ hasText: USER }).waitFor();
-    assert.equal(await page.getByRole('textbox', { name: 'Message' }).inputValue(), 'for ada');
+    await becomes(() => page.getByRole('textbox', { name: 'Message' }).inputValue(), 'for ada');
     calm(page, /401/);
     await page.context().close();
   });
@@ -209,8 +210,7 @@ describe('a token that lapses', () => {
   test('an answer that was under way is heard to its end after the sign-in', async () => {
     const first = await tokenOf(USER);
     const page = await visit('/chat', first);
-    await page.getByRole('textbox', { name: 'Message' }).fill('count slowly');
-    await page.keyboard.press('Enter');
+    await ask(page, 'count slowly');
     await page.getByText(/word2/).waitFor();
     await revoke(first);
     await look(page);
@@ -222,8 +222,7 @@ describe('a token that lapses', () => {
     it.model.resume();
     await page.getByText(/word39/).waitFor();
     await page.getByRole('button', { name: 'Send' }).waitFor();
-    const whole = await page.locator('.messages').innerText();
-    assert.equal(whole.match(/word5\b/g).length, 1, 'once');
+    await becomes(async () => (await page.locator('.messages').innerText()).match(/word5\b/g)?.length, 1, 'once');
     assert.equal(await page.getByRole('alert').count(), 0);
     calm(page, /401/);
     await page.context().close();
@@ -233,8 +232,7 @@ describe('a token that lapses', () => {
     const first = await tokenOf(USER);
     const page = await visit('/chat', first);
     await revoke(first);
-    await page.getByRole('textbox', { name: 'Message' }).fill('good morning');
-    await page.keyboard.press('Enter');
+    await ask(page, 'good morning');
     await enter(page, await tokenOf(USER));
     await page.getByText('You said: good morning').waitFor();
     calm(page, /401/);

@@ -1,7 +1,7 @@
 // Signing in and out: in dev mode by a name, else by a token; and what happens when the server does not believe it.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { accessible, calm, launch, open } from './browser.mjs';
+import { accessible, becomes, calm, flip, focused, launch, open } from './browser.mjs';
 import { at, consoleOf } from './kit.mjs';
 import { stage, USER } from './stage.mjs';
 
@@ -48,7 +48,7 @@ describe('in dev mode', () => {
     await field.fill('ada lovelace');
     await page.getByRole('button', { name: 'Go on' }).click();
     await page.getByRole('alert').filter({ hasText: /user id/ }).waitFor();
-    assert.equal(await field.getAttribute('aria-invalid'), 'true');
+    await becomes(() => field.getAttribute('aria-invalid'), 'true');
     assert.equal(await page.evaluate(() => localStorage.getItem('toolyard.session')), null);
     await accessible(page);
     await field.fill('new@example.com');
@@ -86,13 +86,12 @@ describe('in dev mode', () => {
     // It is drawn once more before it is looked at.
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
     assert.ok(asked > 0);
-    assert.equal(await name.inputValue(), 'Half written');
+    await becomes(() => name.inputValue(), 'Half written');
     calm(page, /503/, NO_SESSION);
     await page.context().close();
   });
 
   test('the focus goes to the title of a page, and back to where it was after a dialog', async () => {
-    const focused = (page) => page.evaluate(() => document.activeElement?.textContent);
     const page = await visit('/library', { viewport: { width: 390, height: 844 } });
     await page.getByRole('button', { name: 'Menu' }).click();
     await page.getByRole('link', { name: 'Apps' }).click();
@@ -103,7 +102,7 @@ describe('in dev mode', () => {
     await page.getByRole('dialog').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    assert.match(await focused(page), /New app/);
+    await focused(opener);
     calm(page, NO_SESSION);
     await page.context().close();
   });
@@ -134,7 +133,7 @@ describe('with tokens', () => {
     await accessible(page);
     await enter(page, 'ty_wrong');
     await page.getByRole('alert').waitFor();
-    assert.equal(await page.getByLabel('Token', { exact: true }).getAttribute('aria-invalid'), 'true');
+    await becomes(() => page.getByLabel('Token', { exact: true }).getAttribute('aria-invalid'), 'true');
     await accessible(page);
     await enter(page, token);
     await menu(page).filter({ hasText: USER }).waitFor();
@@ -184,7 +183,7 @@ describe('with tokens', () => {
   test('whoever signs out in one tab is out in the others', async () => {
     const { token } = await tokenOf(USER);
     const page = await visit('/library', { user: null });
-    await page.getByLabel('Stay signed in on this device').check();
+    await flip(page.getByLabel('Stay signed in on this device'), true);
     await enter(page, token);
     await menu(page).waitFor();
     const second = await page.context().newPage();
@@ -209,7 +208,7 @@ describe('with tokens', () => {
     await accessible(page);
     await act(USER);
     await menu(page).filter({ hasText: USER }).click();
-    assert.equal(await page.getByLabel('Act for').inputValue(), USER);
+    await becomes(() => page.getByLabel('Act for').inputValue(), USER);
     await act('');
     await menu(page).filter({ hasText: 'boss@example.com' }).waitFor();
     calm(page, /40[01]/);

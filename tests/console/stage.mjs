@@ -21,8 +21,14 @@ async function freePort() {
   return port;
 }
 
-/** Bounds of the platform that a busy machine would hit although nothing is wrong. */
-const PATIENT = ['calls.timeout_ms=120000', 'calls.wake_timeout_ms=60000', 'sessions.overlay_ms=120000'];
+/**
+ * Bounds of the platform that a busy machine would hit although nothing is wrong: how long a call, a wake-up and the first words
+ * of a socket take, how long a picture stays, and how often a test asks in a row.
+ */
+const PATIENT = [
+  ...['calls.timeout_ms=120000', 'calls.wake_timeout_ms=60000', 'sessions.overlay_ms=120000', 'server.introduction_ms=60000'],
+  ...['user', 'tool', 'all', 'manage', 'costly'].flatMap((who) => [`rates.${who}_burst=100000`, `rates.${who}_per_s=100000`]),
+];
 
 /** A process on a busy machine may take a while to start; one that ended will not start any more. */
 const START_MS = 120_000;
@@ -134,8 +140,9 @@ async function build({ port, auth = 'dev', settings = [], config = '', assistant
   await bring('The to-do app', 'toolyard-todo', todo, 'TODO', [], async () => (await api('GET', `/api/apps/${TODO}`)).toolCount > 0);
   if (assistant) {
     const details = { packageName: ASSISTANT, name: 'Assistant', description: 'Answers when you speak.', appType: 'background', iconUrl: await picture('assistant'), permissions: [{ type: 'MICROPHONE' }], wants: ['assistant'] };
+    // Words are a question when they are final: a guess that is followed late by the final words would be one by itself.
     const settingsFile = join(dir, 'assistant.toml');
-    await writeFile(settingsFile, `model = "scripted/brain"\ndata = "${dir}/assistant.db"\n[models.scripted]\nurl = "${model.url}"\n[answer]\nacknowledge_ms = 120000\n`);
+    await writeFile(settingsFile, `model = "scripted/brain"\ndata = "${dir}/assistant.db"\n[models.scripted]\nurl = "${model.url}"\n[answer]\nacknowledge_ms = 120000\ncall_s = 120\n[listening]\nsilence_ms = 120000\nlongest_ms = 240000\n`);
     await bring('The assistant', 'toolyard-assistant', details, 'ASSISTANT', ['--config', settingsFile], async (listen) => (await fetch(`http://${listen}/health`)).ok);
     await api('PUT', `/api/installs/${ASSISTANT}/assistant`);
   }
