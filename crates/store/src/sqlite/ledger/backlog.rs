@@ -10,13 +10,15 @@ use std::{
 
 use tokio::{
     sync::Notify,
-    time::{Duration, timeout},
+    time::{Duration, sleep},
 };
 use toolyard_core::ports::CallRecord;
 
-/// Full batches that may be unwritten. A kill loses no more than these; beyond them new calls are refused.
+/// Full batches that may be unwritten. Beyond them new calls are refused, so no more can be unwritten than these and the calls
+/// that were under way already (`calls.in_flight`).
 const MAX_UNWRITTEN_BATCHES: usize = 8;
-/// How long a call that has ended waits for room. After that the store is broken, and its caller has to be answered.
+/// How long a call that has ended waits for room, which slows callers down to what the disk takes. After that the store is
+/// broken, and the caller has to be answered; the record is kept all the same.
 const ROOM_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What is not written yet.
@@ -59,19 +61,16 @@ impl Backlog {
         self.batch_size.saturating_mul(MAX_UNWRITTEN_BATCHES)
     }
 
-    /// Queues a record, once there is room.
+    /// Queues a record, once there is room, or when there has been none for too long.
     pub(super) async fn put(&self, record: Arc<CallRecord>) {
-        if timeout(ROOM_TIMEOUT, self.put_when_room(record)).await.is_err() {
-            self.lose(1, "the ledger has no room for it");
-        }
-    }
-
-    async fn put_when_room(&self, record: Arc<CallRecord>) {
+        let patience = sleep(ROOM_TIMEOUT);
+        tokio::pin!(patience);
+        let mut may_wait = true;
         loop {
             let room = self.room.notified();
             {
                 let mut records = self.lock();
-                if records.queued.len() + records.taken < self.most() {
+                if records.queued.len() + records.taken < self.most() || !may_wait {
                     records.queued.push_back(record);
                     match records.queued.len() {
                         1 => self.begun.notify_one(),
@@ -81,7 +80,10 @@ impl Backlog {
                     return;
                 }
             }
-            room.await;
+            tokio::select! {
+                () = room => {}
+                () = &mut patience => may_wait = false,
+            }
         }
     }
 
@@ -113,6 +115,11 @@ impl Backlog {
     /// Whether there is no room for another call.
     pub(super) fn is_full(&self) -> bool {
         self.unwritten() >= self.most()
+    }
+
+    /// Whether a call waited for room in vain.
+    pub(super) fn is_overfull(&self) -> bool {
+        self.unwritten() > self.most()
     }
 
     /// Counts records that are gone.

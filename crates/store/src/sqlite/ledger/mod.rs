@@ -106,7 +106,8 @@ impl LedgerWriter {
 impl SqliteStore {
     /// Whether so many records are unwritten that no call should begin.
     pub fn is_backlogged(&self) -> bool {
-        self.ledger.is_failing() && self.ledger.backlog.is_full()
+        let backlog = &self.ledger.backlog;
+        backlog.is_overfull() || self.ledger.is_failing() && backlog.is_full()
     }
 
     /// Records of calls that are not written yet.

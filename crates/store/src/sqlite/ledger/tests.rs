@@ -8,7 +8,10 @@ use super::*;
 
 /// A store, and a second writer on it whose first connection finds the disk full.
 async fn full(folder: &std::path::Path) -> (SqliteStore, LedgerWriter) {
-    let (settings, tasks) = (StoreSettings::at(folder.join("t.db")), TaskTracker::new());
+    // Records alone are not written in the meantime, however slow the machine is.
+    let batch_delay = std::time::Duration::from_secs(600);
+    let settings = StoreSettings { batch_delay, ..StoreSettings::at(folder.join("t.db")) };
+    let tasks = TaskTracker::new();
     let options = SqliteConnectOptions::new().filename(&settings.path);
     let store = SqliteStore::open(settings.clone(), &tasks).await.unwrap();
     let mut connection = SqliteConnection::connect_with(&options).await.unwrap();
