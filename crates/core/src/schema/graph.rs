@@ -12,6 +12,8 @@ use super::{message::shown, pattern::PatternSet};
 
 /// Most subschemas with an `$id` of their own below the root: each is one more place where a reference may lead.
 const MAX_NESTED_IDS: usize = 32;
+/// Most places where one reference may lead: the root and each of those subschemas can have an anchor of the same name.
+const MAX_CANDIDATES: usize = MAX_NESTED_IDS + 1;
 /// Bytes of a constant that are compared in about one step.
 const BYTES_A_STEP: u64 = 16;
 
@@ -73,10 +75,7 @@ impl SchemaGraph {
             nodes: Vec::new(),
         };
         reader.places.collect(root);
-        if reader.places.resources.len() > MAX_NESTED_IDS {
-            let message = format!("more than {MAX_NESTED_IDS} subschemas with an `$id`");
-            return Err(BadSchema { holder: root, message });
-        }
+        reader.places.check_bounds().map_err(|message| BadSchema { holder: root, message })?;
         reader.id(root);
         let mut next = 0;
         while let Some(&schema) = reader.schemas.get(next) {
@@ -128,6 +127,19 @@ impl<'a> ReferenceTargets<'a> {
             }
             Value::Array(items) => items.iter().for_each(|item| self.collect(item)),
             _ => {}
+        }
+    }
+
+    /// Without these each of many references could lead to each of many places.
+    fn check_bounds(&self) -> Result<(), String> {
+        if self.resources.len() > MAX_NESTED_IDS {
+            return Err(format!("more than {MAX_NESTED_IDS} subschemas with an `$id`"));
+        }
+        match self.anchors.iter().find(|(_, places)| places.len() > MAX_CANDIDATES) {
+            Some((name, _)) => {
+                Err(format!("the anchor `{}` is defined more than {MAX_CANDIDATES} times", shown(name)))
+            }
+            None => Ok(()),
         }
     }
 

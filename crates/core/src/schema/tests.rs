@@ -68,6 +68,23 @@ fn nothing_is_fetched() {
     }
 }
 
+/// Many references to an anchor that is defined many times would be a graph of their product.
+#[test]
+fn an_anchor_is_defined_a_bounded_number_of_times() {
+    let schema = |anchors: usize| {
+        let all: serde_json::Map<_, _> = (0..anchors)
+            .map(|at| (format!("a{at}"), json!({ "$id": format!("http://h/{at}"), "$dynamicAnchor": "x" })))
+            .collect();
+        json!({ "properties": { "a": { "$dynamicRef": "#x" } }, "$dynamicAnchor": "x", "$defs": all })
+    };
+    assert!(Schema::compile(&schema(32), "s").is_ok());
+    let twice = json!({ "$dynamicAnchor": "x" });
+    let mut many = schema(32);
+    many["$defs"]["again"] = twice;
+    let refused = Schema::compile(&many, "s").unwrap_err();
+    assert_eq!(refused.message, "the anchor `x` is defined more than 33 times");
+}
+
 #[test]
 fn references_inside_work_and_loops_are_refused() {
     let schema = json!({ "type": "object", "properties": { "next": { "$ref": "#" }, "v": { "$ref": "#/$defs/v" } },
