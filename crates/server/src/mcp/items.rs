@@ -21,6 +21,7 @@ use super::{
     client::Client,
     params::Params,
     reply,
+    session::{MAX_SUBSCRIBED_BYTES, MAX_SUBSCRIPTIONS},
 };
 use crate::{calls, state::AppState};
 
@@ -165,8 +166,9 @@ pub(super) async fn subscribe(
     }
     watch(state, client, params, out, &uri).await?;
     if !state.mcp.sessions.subscribe(session, &uri) {
-        let most = super::session::MAX_SUBSCRIPTIONS;
-        return Err(RpcError::params(format!("a session subscribes to at most {most} resources")));
+        return Err(RpcError::params(format!(
+            "a session subscribes to at most {MAX_SUBSCRIPTIONS} resources, with {MAX_SUBSCRIBED_BYTES} bytes of URIs together"
+        )));
     }
     Ok(to_raw(&json!({})))
 }

@@ -24,8 +24,13 @@ use crate::auth::ActingFor;
 const MAX_ID_CHARS: usize = 8 * 1024;
 /// Most sessions of which something is kept; beyond that, what matters least is forgotten.
 const MAX_KEPT: usize = 20_000;
+/// Looks, one a minute, after which the wishes of a session that nobody used meanwhile are forgotten: clients often leave
+/// without a word. Whoever still listens has a stream open.
+const MAX_IDLE_LOOKS: u32 = 60;
 /// Most resources that one session subscribes to.
 pub(super) const MAX_SUBSCRIPTIONS: usize = 256;
+/// Bytes of all their URIs together. A URI that is made from a template can be as long as a request.
+pub(super) const MAX_SUBSCRIBED_BYTES: usize = 16 * 1024;
 
 /// What a session id says.
 #[derive(Serialize, Deserialize)]
@@ -53,6 +58,8 @@ struct Kept {
     under_way: Vec<(Box<str>, CancellationToken)>,
     streams: usize,
     over: CancellationToken,
+    /// Looks since it was used.
+    idle_looks: u32,
 }
 
 /// Opens and reads sessions, and keeps the little that has to be remembered.
@@ -99,8 +106,11 @@ impl SessionBook {
             return None;
         }
         let session: Arc<str> = claims.nonce.into();
-        let (ended, log_level) =
-            self.look(&session, |kept| (kept.ended, kept.log_level.clone())).unwrap_or((false, None));
+        let seen = self.look(&session, |kept| {
+            kept.idle_looks = 0;
+            (kept.ended, kept.log_level.clone())
+        });
+        let (ended, log_level) = seen.unwrap_or((false, None));
         (!ended).then(|| Client {
             who,
             revision,
@@ -131,10 +141,12 @@ impl SessionBook {
         self.keep(session, |kept| kept.log_level = Some(level));
     }
 
-    /// Adds a subscription. False where there are too many.
+    /// Adds a subscription. False where there are too many, or they are too long.
     pub(super) fn subscribe(&self, session: &Arc<str>, uri: &str) -> bool {
         self.keep(session, |kept| {
-            let room = kept.subscriptions.len() < MAX_SUBSCRIPTIONS || kept.subscriptions.contains(uri);
+            let bytes = kept.subscriptions.iter().map(String::len).sum::<usize>() + uri.len();
+            let fits = kept.subscriptions.len() < MAX_SUBSCRIPTIONS && bytes <= MAX_SUBSCRIBED_BYTES;
+            let room = fits || kept.subscriptions.contains(uri);
             if room {
                 kept.subscriptions.insert(uri.to_owned());
             }
@@ -195,8 +207,10 @@ impl SessionBook {
                 let kept = kept.get_mut().unwrap_or_else(PoisonError::into_inner);
                 let ended = kept.ended && kept.until > now.as_second();
                 let wished = !kept.subscriptions.is_empty() || kept.log_level.is_some();
+                let used = kept.idle_looks < MAX_IDLE_LOOKS;
+                kept.idle_looks = kept.idle_looks.saturating_add(1);
                 let busy = !kept.under_way.is_empty() || kept.streams > 0;
-                busy || (ended && keeps_ended) || (wished && !kept.ended && keeps_wishes)
+                busy || (ended && keeps_ended) || (wished && used && !kept.ended && keeps_wishes)
             });
             self.kept.len() > MAX_KEPT
         };
@@ -212,6 +226,10 @@ impl SessionBook {
     }
 
     fn keep<T>(&self, session: &Arc<str>, with: impl FnOnce(&mut Kept) -> T) -> Option<T> {
+        if self.kept.len() >= MAX_KEPT * 2 {
+            // Too many since the last look; none of them is over by its time alone.
+            self.tidy(Timestamp::MIN);
+        }
         self.kept.entry(session.clone()).or_default();
         self.look(session, with)
     }
@@ -265,6 +283,40 @@ mod tests {
         book.tidy(at(24 * 60 * 60));
         assert!(under_way.is_cancelled() && listens.is_cancelled());
         assert_eq!(book.kept.iter().map(|kept| kept.key().to_string()).collect::<Vec<_>>(), ["subscribes"]);
+    }
+
+    #[test]
+    fn wishes_of_a_session_that_nobody_uses_are_forgotten() {
+        let book = book();
+        book.set_level(&"left".into(), "debug".into());
+        book.set_level(&"listens".into(), "debug".into());
+        let _stream = book.opened_stream(&"listens".into());
+        for _ in 0..MAX_IDLE_LOOKS {
+            book.tidy(at(1));
+        }
+        assert_eq!(book.kept.len(), 2);
+        book.tidy(at(1));
+        assert_eq!(book.kept.iter().map(|kept| kept.key().to_string()).collect::<Vec<_>>(), ["listens"]);
+    }
+
+    #[test]
+    fn what_a_session_subscribes_to_has_a_bound_in_bytes() {
+        let (book, session): (_, Arc<str>) = (book(), "s".into());
+        let uri = |name: char| format!("a:{}", name.to_string().repeat(MAX_SUBSCRIBED_BYTES / 2 - 2));
+        assert!(book.subscribe(&session, &uri('x')) && book.subscribe(&session, &uri('y')));
+        assert!(!book.subscribe(&session, "a:z"));
+        assert!(book.subscribe(&session, &uri('x')), "it has that one");
+        book.unsubscribe(&session, &uri('x'));
+        assert!(book.subscribe(&session, "a:z"));
+    }
+
+    #[test]
+    fn what_is_kept_has_a_bound_also_between_two_looks() {
+        let book = book();
+        for number in 0..MAX_KEPT * 2 + 1 {
+            book.set_level(&format!("logs{number}").into(), "debug".into());
+        }
+        assert_eq!(book.kept.len(), 1);
     }
 
     #[test]
