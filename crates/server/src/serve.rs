@@ -282,6 +282,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         clock: world.clock.clone(),
         limits,
         tasks: lifecycle.calls.clone(),
+        cut_off: lifecycle.cut_off.clone(),
     });
     if let Some(url) = &config.telemetry.otlp_url {
         Traces::to(url, world.ids.clone())?.follow(executor.watch(), &lifecycle);

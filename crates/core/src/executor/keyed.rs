@@ -2,8 +2,8 @@
 //!
 //! The key is durable before the tool runs, and belongs to the user and the caller together. Whoever comes with the same
 //! key while it runs waits for the same outcome; whoever comes later gets the recorded one. The call runs on its own task
-//! and to its end, also when nobody waits any more: who lost the connection comes back under the key. Its deadline is the
-//! only thing that ends it early. A key that was found open, and whose server is gone, was cut off: what came of it is
+//! and to its end, also when nobody waits any more: who lost the connection comes back under the key. Only its deadline and
+//! the end of a stop end it early. A key that was found open, and whose server is gone, was cut off: what came of it is
 //! unknown, and it is never run again.
 
 use std::{sync::Arc, time::Duration};
@@ -12,7 +12,6 @@ use dashmap::{DashMap, Entry};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 use toolyard_protocol::{
     ErrorCode,
     error::WireError,
@@ -36,6 +35,12 @@ type Key = (CallOwner, Arc<str>);
 /// Calls under a key that run on this node.
 #[derive(Default)]
 pub(super) struct KeyTable(DashMap<Key, Arc<RunningCall>>);
+
+impl KeyTable {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
 
 /// One such call.
 struct RunningCall {
@@ -72,7 +77,7 @@ impl Executor {
         let mut outcome = running.outcome.subscribe();
         let outcome = tokio::select! {
             biased;
-            () = cx.cancel.cancelled() => {
+            () = self.left(&cx) => {
                 let text = "The caller went away; the call goes on, and its outcome is found under its key.";
                 return Err(ToolError::new(ErrorCode::Cancelled, text));
             }
@@ -84,29 +89,34 @@ impl Executor {
         if replayed { self.told(&cx, &call, outcome).await } else { outcome }
     }
 
+    /// Returns when the caller went away. A stop that cuts calls off does not count: the call itself ends then, and says so.
+    async fn left(&self, cx: &CallContext) {
+        cx.cancel.cancelled().await;
+        if self.cut_off.is_cancelled() {
+            std::future::pending().await
+        }
+    }
+
     /// Runs the call on a task of its own, so that it outlives the request that began it.
     fn start(self: &Arc<Self>, cx: &CallContext, call: &ToolCall, place: Key, running: &Arc<RunningCall>) {
         let (executor, mut cx, call, running) = (self.clone(), cx.clone(), call.clone(), running.clone());
-        cx.cancel = CancellationToken::new();
+        cx.cancel = self.cut_off.child_token();
         self.tasks.spawn(async move {
-            let (outcome, kept) = executor.claimed(cx, call, running.digest, &place.1).await;
-            if kept {
-                // Gone from the table first: whoever comes now asks the ledger, which has it.
-                executor.keys.0.remove(&place);
-            }
+            let outcome = executor.claimed(cx, call, running.digest, &place.1).await;
+            // Gone from the table first: whoever comes now asks the ledger, which has it or keeps it until it can be written.
+            executor.keys.0.remove(&place);
             running.outcome.send_replace(Some(outcome));
         });
     }
 
-    /// Claims the key and makes the call. False where the ledger could not take the outcome, so that only the table
-    /// knows it.
+    /// Claims the key and makes the call.
     async fn claimed(
         self: &Arc<Self>,
         cx: CallContext,
         call: ToolCall,
         digest: [u8; 32],
         key: &Arc<str>,
-    ) -> (Outcome, bool) {
+    ) -> Outcome {
         let at = self.clock.now();
         let lifetime =
             jiff::SignedDuration::try_from(self.limits.key_lifetime).unwrap_or(jiff::SignedDuration::MAX);
@@ -129,9 +139,15 @@ impl Executor {
             Err(error) => Some(Err(error.into())),
         };
         if let Some(found) = found {
-            return (self.told(&cx, &call, found).await, true);
+            return self.told(&cx, &call, found).await;
         }
+        let cut_off = cx.cancel.clone();
         let (outcome, record) = self.measured(cx, &call).await;
+        if cut_off.is_cancelled() && outcome.as_ref().is_err_and(|error| error.code == ErrorCode::Cancelled) {
+            // The key stays open: the next process says that nobody knows what came of it.
+            self.ledger.record(record).await;
+            return outcome;
+        }
         let end = match &outcome {
             Err(error) if error.retryable || did_not_run(error.code) => KeyEnd::Release,
             // The caller comes back with more, under the same key.
@@ -140,11 +156,10 @@ impl Executor {
                 KeyEnd::Keep(store(outcome).filter(|text| text.len() <= self.limits.key_outcome_bytes))
             }
         };
-        let kept = self.ledger.end(&claim, end, record).await;
-        if let Err(error) = &kept {
-            tracing::error!(%error, call = %claim.call, "the outcome under a key could not be stored");
+        if let Err(error) = self.ledger.end(&claim, end, record).await {
+            tracing::error!(%error, call = %claim.call, "the outcome under a key could not be stored yet");
         }
-        (outcome, kept.is_ok())
+        outcome
     }
 
     /// An outcome that was found, not made: recorded and logged like any other.

@@ -13,7 +13,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt as _;
 use tokio::{sync::broadcast, time::Instant};
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_protocol::{ErrorCode, ToolName};
 
 pub use self::context::{
@@ -58,6 +58,8 @@ pub struct ExecutorParts {
     pub limits: CallLimits,
     /// Calls under a key outlive the request that began them; a stop waits for them here.
     pub tasks: TaskTracker,
+    /// Fires when a stop waits no longer. Calls under a key end with it; others have it in their context.
+    pub cut_off: CancellationToken,
 }
 
 /// Runs tools.
@@ -69,6 +71,7 @@ pub struct Executor {
     clock: Arc<dyn Clock>,
     limits: CallLimits,
     tasks: TaskTracker,
+    cut_off: CancellationToken,
     node: Arc<Gauge>,
     keys: KeyTable,
     feed: broadcast::Sender<Arc<CallRecord>>,
@@ -85,6 +88,7 @@ impl Executor {
             clock: parts.clock,
             limits: parts.limits,
             tasks: parts.tasks,
+            cut_off: parts.cut_off,
             node: Arc::default(),
             keys: KeyTable::default(),
             feed: broadcast::channel(FEED_DEPTH).0,
@@ -99,6 +103,11 @@ impl Executor {
     /// How many calls are under way.
     pub fn in_flight(&self) -> usize {
         self.node.now()
+    }
+
+    /// How many keys have a call under way here.
+    pub fn keys_in_flight(&self) -> usize {
+        self.keys.len()
     }
 
     /// The single door. Doors run it on a tracked task: when their client leaves they fire `cx.cancel`, and the call is

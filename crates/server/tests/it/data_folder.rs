@@ -90,6 +90,29 @@ async fn a_call_that_a_stop_cuts_off_is_recorded() {
     assert_eq!(calls["calls"][0]["outcome"], "CANCELLED", "{calls}");
 }
 
+#[tokio::test]
+async fn a_call_under_a_key_that_a_stop_cuts_off_is_recorded_and_its_key_stays_used() {
+    let p = Platform::with(|config| config.server.drain_ms = 10).await;
+    let (app, _device) = p.echo().await;
+    app.acts(Act::Hang);
+    let (user, tool) = (p.user("ada").header("idempotency-key", "k"), format!("{ECHO}:echo"));
+    let (cut_off, ()) = tokio::join!(user.call(&tool, json!({ "text": "hi" })), async {
+        app.wait_seen("/tool", 1).await;
+        p.begin_stop();
+    });
+    assert_eq!(cut_off.code(), "CANCELLED");
+    assert!(cut_off.json().to_string().contains("the server stopped"), "{}", cut_off.json());
+    let p = p.restart().await;
+    let calls = p.user("ada").get("/api/calls").await.expect(200).json();
+    assert_eq!(calls["calls"].as_array().map(Vec::len), Some(1), "{calls}");
+    assert_eq!(calls["calls"][0]["outcome"], "CANCELLED", "{calls}");
+    let _device = p.device("ada").await;
+    let user = p.user("ada").header("idempotency-key", "k");
+    let again = user.call(&tool, json!({ "text": "hi" })).await;
+    assert_eq!(again.code(), "OUTCOME_UNKNOWN");
+    assert_eq!(app.seen("/tool").len(), 1);
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn what_the_server_writes_is_for_its_owner_only() {

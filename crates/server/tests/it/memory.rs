@@ -35,3 +35,19 @@ async fn the_bound_of_calls_at_once_outlives_what_is_forgotten() {
     first.expect(200);
     assert_eq!(second.code(), "OVERLOADED");
 }
+
+#[tokio::test]
+async fn a_key_whose_outcome_could_not_be_stored_is_not_held_for_ever() {
+    let p = Platform::start().await;
+    let (app, _device) = p.echo().await;
+    app.acts(toolyard_testkit::Act::Lines(vec![json!({ "type": "result", "success": true })]));
+    let (user, tool) = (p.user("ada").header("idempotency-key", "k"), format!("{ECHO}:echo"));
+    let (answer, ()) = tokio::join!(user.call(&tool, json!({ "text": "hi" })), async {
+        app.wait_seen("/tool", 1).await;
+        assert_eq!(p.state.executor.keys_in_flight(), 1);
+        p.state.stores.sqlite.close().await;
+        app.let_line_through();
+    });
+    answer.expect(200);
+    assert_eq!(p.state.executor.keys_in_flight(), 0);
+}
