@@ -1,8 +1,16 @@
 //! Accepts connections and serves each until it ends or the server stops.
 
-use std::time::Duration;
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
-use hyper::server::conn::http1;
+use hyper::{
+    Request,
+    body::Incoming,
+    server::conn::http1,
+    service::{Service as _, service_fn},
+};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 
@@ -33,12 +41,20 @@ pub(crate) async fn serve(listener: TcpListener, service: Checked, state: &AppSt
                 continue;
             }
         };
-        let connection = http.serve_connection(TokioIo::new(stream), service.clone()).with_upgrades();
+        let newcomer = connections.newcomers.enter();
+        let evicted = newcomer.evicted();
+        let (newcomer, service) = (Mutex::new(Some(newcomer)), service.clone());
+        let answer = service_fn(move |request: Request<Incoming>| {
+            newcomer.lock().unwrap_or_else(PoisonError::into_inner).take();
+            service.call(request)
+        });
+        let connection = http.serve_connection(TokioIo::new(stream), answer).with_upgrades();
         let stopping = lifecycle.stopping.clone();
         lifecycle.spawn(async move {
             tokio::pin!(connection);
             tokio::select! {
                 _ = &mut connection => return,
+                () = evicted.cancelled() => return,
                 () = stopping.cancelled() => connection.as_mut().graceful_shutdown(),
             }
             let _ = connection.await;

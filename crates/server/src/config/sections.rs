@@ -38,7 +38,8 @@ pub struct ServerConfig {
     pub head_timeout_ms: u64,
     /// A client that takes nothing of a response, stream or socket message for this long is disconnected, in milliseconds.
     pub write_timeout_ms: u64,
-    /// Sockets at once that have not said who they are (`/app-ws` before its first message); more wait.
+    /// Sockets at once that have not said who they are (`/app-ws` before its first message). When one more comes, the
+    /// oldest is closed.
     pub unauthenticated_sockets: usize,
     /// How long a socket may take to say who it is, in milliseconds.
     pub introduction_ms: u64,

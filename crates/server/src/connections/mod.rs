@@ -3,6 +3,7 @@
 //! | bound | setting |
 //! | --- | --- |
 //! | connections at once, sockets included | `server.max_connections`, and half of the open files |
+//! | without a request yet | half of those; the oldest goes first |
 //! | of one address | `server.max_connections_per_address` |
 //! | the head of a request, and idling between requests | `server.head_timeout_ms` |
 //! | its body | `server.body_timeout_ms` |
@@ -13,6 +14,7 @@
 
 mod addresses;
 mod client_stream;
+mod introductions;
 mod streams;
 
 use std::{
@@ -29,12 +31,12 @@ use metrics_exporter_prometheus::PrometheusRecorder;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
-    time::timeout,
 };
 
 use self::addresses::{AddressCounts, AddressPlace};
 pub(crate) use self::{
     client_stream::ClientStream,
+    introductions::{IntroductionPlace, Introductions},
     streams::{StreamSlot, StreamSlots},
 };
 use crate::{
@@ -43,6 +45,9 @@ use crate::{
     serve::StartError,
     telemetry::ProcessMetrics,
 };
+
+/// One of so many connections may be without a request yet.
+const NEWCOMER_SHARE: usize = 2;
 
 /// What bounds and watches the process, shared by the doors.
 pub(crate) struct ProcessState {
@@ -54,8 +59,8 @@ pub(crate) struct ProcessState {
     pub(crate) streams: StreamSlots,
     /// Connections of clients.
     pub(crate) connections: ConnectionSlots,
-    introductions: Arc<Semaphore>,
-    introduction: Duration,
+    /// Sockets that have not said who they are.
+    pub(crate) introductions: Introductions,
 }
 
 impl ProcessState {
@@ -65,19 +70,11 @@ impl ProcessState {
             metrics: ProcessMetrics::new(recorder),
             streams: StreamSlots::new(config.streams_per_user),
             connections: ConnectionSlots::new(config)?,
-            introductions: Arc::new(Semaphore::new(config.unauthenticated_sockets)),
-            introduction: Duration::from_millis(config.introduction_ms),
+            introductions: Introductions::new(
+                config.unauthenticated_sockets,
+                Duration::from_millis(config.introduction_ms),
+            ),
         })
-    }
-
-    /// A place among the sockets that have not said who they are. None where all stay taken.
-    pub(crate) async fn introduction_place(&self) -> Option<OwnedSemaphorePermit> {
-        timeout(self.introduction, self.introductions.clone().acquire_owned()).await.ok()?.ok()
-    }
-
-    /// How long a socket may take to say who it is.
-    pub(crate) fn introduction(&self) -> Duration {
-        self.introduction
     }
 }
 
@@ -88,6 +85,8 @@ pub(crate) struct ConnectionSlots {
     open: Arc<AtomicUsize>,
     addresses: AddressCounts,
     write_timeout: Duration,
+    /// Connections without a request yet.
+    pub(crate) newcomers: Introductions,
 }
 
 /// The places of one connection.
@@ -112,6 +111,10 @@ impl ConnectionSlots {
             addresses: AddressCounts::new(config.max_connections_per_address, &config.proxies)
                 .map_err(|error| StartError::Config(format!("server.proxies: {error}")))?,
             write_timeout: Duration::from_millis(config.write_timeout_ms),
+            newcomers: Introductions::new(
+                (limit / NEWCOMER_SHARE).max(1),
+                Duration::from_millis(config.head_timeout_ms),
+            ),
         })
     }
 

@@ -4,35 +4,29 @@ use std::sync::Arc;
 
 use axum::{
     extract::{State, WebSocketUpgrade, ws::WebSocket},
-    response::{IntoResponse as _, Response},
+    response::Response,
 };
 use http::HeaderMap;
-use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 use toolyard_protocol::session::FromApp;
 use toolyard_sessions::{AppIntroduction, Outbox, Refused};
 
 use super::pump::{Incoming, Pump, bounded};
-use crate::{error::Failure, state::AppState};
+use crate::{connections::IntroductionPlace, state::AppState};
 
 pub(super) async fn upgrade(
     State(state): State<AppState>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let Some(place) = state.process.introduction_place().await else {
-        let text = "too many sockets have not said who they are; try again shortly";
-        return Failure::unavailable(text).into_response();
-    };
+    let place = state.process.introductions.enter();
     let tasks = state.lifecycle.tasks.clone();
     bounded(upgrade, &state).on_upgrade(move |socket| tasks.track_future(run(state, headers, socket, place)))
 }
 
-async fn run(state: AppState, headers: HeaderMap, socket: WebSocket, place: OwnedSemaphorePermit) {
+async fn run(state: AppState, headers: HeaderMap, socket: WebSocket, place: IntroductionPlace) {
     let outbox = state.sessions.app_outbox();
     let mut pump = Pump::new(socket, outbox.clone(), &state);
-    let Ok(Some(first)) = timeout(state.process.introduction(), first_text(&mut pump)).await else {
-        return;
-    };
+    let Some(first) = place.wait_for(first_text(&mut pump)).await else { return };
     let Some(who) = introduction(&first, &headers) else {
         return pump.refuse(None, 1008, "expected tpa_connection_init").await;
     };

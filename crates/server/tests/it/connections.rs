@@ -79,6 +79,25 @@ async fn a_silent_connection_is_closed() {
 }
 
 #[tokio::test]
+async fn silent_connections_keep_nobody_out() {
+    let p = Platform::with(|config| {
+        config.server.max_connections = 4;
+        config.server.head_timeout_ms = 60_000;
+    })
+    .await;
+    let mut silent = Vec::new();
+    for _ in 0..8 {
+        let mut client = connect(&p).await;
+        client.write_all(b"GET /healthz HTTP/1.1\r\nhost").await.unwrap();
+        silent.push(client);
+    }
+    p.nobody().get("/healthz").await.expect(200);
+    let mut read = Vec::new();
+    let _ = silent[0].read_to_end(&mut read).await;
+    assert!(read.is_empty(), "the oldest one made room");
+}
+
+#[tokio::test]
 async fn a_socket_that_does_not_say_who_it_is_is_closed() {
     let p = Platform::with(|config| config.server.introduction_ms = 50).await;
     let silent = socket(&p, "/app-ws", "ada").await.unwrap();
@@ -87,26 +106,20 @@ async fn a_socket_that_does_not_say_who_it_is_is_closed() {
 }
 
 #[tokio::test]
-async fn sockets_that_have_not_said_who_they_are_have_a_bound() {
+async fn silent_sockets_have_a_bound_and_keep_no_app_out() {
     let p = Platform::with(|config| {
-        config.server.unauthenticated_sockets = 1;
+        config.server.unauthenticated_sockets = 2;
         config.server.introduction_ms = 60_000;
     })
     .await;
-    let first = socket(&p, "/app-ws", "ada").await.unwrap();
-    let mut second = Box::pin(socket(&p, "/app-ws", "ada"));
-    tokio::select! {
-        biased;
-        _ = &mut second => panic!("the one place is taken"),
-        () = until_open(&p, 2) => {}
+    let mut silent = Vec::new();
+    for _ in 0..5 {
+        silent.push(socket(&p, "/app-ws", "eve").await.unwrap());
     }
-    tokio::select! {
-        biased;
-        _ = &mut second => panic!("the one place is taken"),
-        _ = open(&p) => {}
-    }
-    drop(first);
-    assert!(second.await.is_ok());
+    until_open(&p, 2).await;
+    let (_app, _device) = p.echo().await;
+    p.call_echo().await.expect(200);
+    drop(silent);
 }
 
 #[tokio::test]
