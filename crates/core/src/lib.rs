@@ -24,6 +24,7 @@ pub mod policy;
 pub mod ports;
 pub mod schema;
 pub mod service;
+pub mod upstream_secrets;
 
 pub use catalog::{Catalog, CatalogView, Tool};
 pub use error::ToolError;

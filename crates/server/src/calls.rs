@@ -107,7 +107,7 @@ pub(crate) async fn context(
     if state.lifecycle.stopping.is_cancelled() {
         return Err(ToolError::new(ErrorCode::Overloaded, "The server is stopping; try again shortly."));
     }
-    if state.stores.sqlite.is_backlogged() {
+    if state.stores.maintenance.backlog().is_full {
         let text = "The platform cannot record calls right now, so the tool did not run; try again shortly.";
         return Err(ToolError::new(ErrorCode::Overloaded, text));
     }

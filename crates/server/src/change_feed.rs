@@ -29,7 +29,7 @@ impl Default for ChangeFeed {
 impl ChangeFeed {
     /// Passes a change on. Resources are read by MCP clients, and are in no list here.
     pub(crate) fn publish(&self, change: &Change) {
-        if !matches!(change, Change::Resource { .. }) {
+        if !matches!(change, Change::ResourceUpdated { .. }) {
             // Nobody listens: nobody has to be told.
             let _ = self.sender.send(change.clone());
         }

@@ -16,18 +16,16 @@ use toolyard_core::{Caller, catalog::Scope};
 use toolyard_protocol::{JsonLine, UserId};
 
 use crate::{
-    auth::{ActingFor, Lease, Role, TokenError},
+    auth::{ActingFor, Lease, USER_HEADER},
     config::Config,
     mcp::peer::Peer,
     routes,
     serve::{StartError, World, assemble, drain},
-    state::AppState,
+    state::{AppState, Exposure},
 };
 
 /// How long the last messages may take to be written.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-/// How long a request of the program itself may take, in seconds: longer than any answer.
-const OWN_TOKEN_SECONDS: i64 = 3_600;
 
 /// The body of an answer, piece by piece.
 pub type Pieces = BoxStream<'static, io::Result<Bytes>>;
@@ -42,24 +40,20 @@ pub struct Embedded {
 impl Embedded {
     /// Builds everything; listens nowhere.
     pub async fn start(config: Config, world: World) -> Result<Self, StartError> {
-        let state = assemble(config, world).await?;
+        let state = assemble(config, world, Exposure::Embedded).await?;
         let router = routes::router().with_state(state.clone());
         Ok(Self { state, router })
     }
 
     /// Answers a request of this user through the doors of a server. Dropping the body ends what it tells.
-    pub async fn ask(
-        &self,
-        user: &UserId,
-        mut request: Request<Bytes>,
-    ) -> Result<Response<Pieces>, TokenError> {
-        let state = &self.state;
-        let token = state.tokens.make(user.as_str(), Role::User, state.clock.now(), OWN_TOKEN_SECONDS)?;
-        let bearer = HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| TokenError::Invalid)?;
-        request.headers_mut().insert(header::AUTHORIZATION, bearer);
+    pub async fn ask(&self, user: &UserId, mut request: Request<Bytes>) -> Response<Pieces> {
+        request.headers_mut().remove(header::AUTHORIZATION);
+        if let Ok(user) = HeaderValue::try_from(user.as_str()) {
+            request.headers_mut().insert(USER_HEADER, user);
+        }
         let answered = tower_service::Service::call(&mut self.router.clone(), request.map(Body::from)).await;
         let answer = answered.unwrap_or_else(|never| match never {});
-        Ok(answer.map(|body| body.into_data_stream().map_err(io::Error::other).boxed()))
+        answer.map(|body| body.into_data_stream().map_err(io::Error::other).boxed())
     }
 
     /// Ends what is under way, and writes what is to be kept.

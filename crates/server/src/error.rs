@@ -4,6 +4,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 use toolyard_core::{ToolError, ports::StoreError};
+use toolyard_platform::PlatformError;
 use toolyard_protocol::{
     Problem,
     api::{ApiError, ApiErrorBody, ApiErrorCode},
@@ -47,6 +48,26 @@ impl Failure {
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
+    }
+}
+
+impl From<PlatformError> for Failure {
+    fn from(error: PlatformError) -> Self {
+        let message = error.to_string();
+        let code = match error {
+            PlatformError::Invalid { message, problems } => return Self::problems(message, problems),
+            PlatformError::BadCredential(why) => return Refusal::BadCredential(why).into(),
+            PlatformError::RateLimited(wait) => return Refusal::RateLimited(wait).into(),
+            PlatformError::Store(error) => return error.into(),
+            PlatformError::NotFound(_) => ApiErrorCode::NotFound,
+            PlatformError::Conflict(_) | PlatformError::NeedsAgreement(_) => ApiErrorCode::Conflict,
+            PlatformError::Forbidden(_) => ApiErrorCode::Forbidden,
+            PlatformError::QuotaReached(_) => ApiErrorCode::QuotaReached,
+            PlatformError::TooLarge(_) => ApiErrorCode::TooLarge,
+            PlatformError::Unavailable(_) => ApiErrorCode::Unavailable,
+            PlatformError::Internal(_) => ApiErrorCode::Internal,
+        };
+        Self::new(code, message)
     }
 }
 

@@ -70,11 +70,6 @@ impl Icons {
         timeout(WAIT, found.get_or_init(|| self.found(url))).await.ok()?.clone()
     }
 
-    /// Whether an address may be asked for a picture.
-    pub(crate) fn may_ask(&self, url: &str) -> bool {
-        url.starts_with("https://") && OutsideUrl::parse(url, &self.web.guard).is_ok()
-    }
-
     fn kept(&self, url: &str) -> Arc<Found> {
         let now = self.clock.now();
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

@@ -20,18 +20,17 @@ mod calls;
 mod change_feed;
 mod chat;
 pub mod config;
-mod configured;
 mod connections;
 mod console;
 pub mod embedded;
 mod error;
 mod events;
 mod extract;
+mod follow_changes;
 mod hosts;
 mod icons;
 mod lifecycle;
 mod listen;
-mod management;
 mod mcp;
 mod model_access;
 pub mod models;
@@ -56,7 +55,7 @@ pub use lifecycle::Lifecycle;
 pub use plugins::PluginDesk;
 pub use serve::{Server, World};
 pub use speech::Speech;
-pub use state::{AppState, Shared, Stores};
+pub use state::{AppState, Shared};
 /// Which tools a model gets to see: for programs that measure how well they are chosen.
 pub use toolyard_agent::shortlist;
 /// What a program does that serves as a worker for plugins: for `toolyard` itself and for programs that embed the server.

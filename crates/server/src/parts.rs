@@ -8,6 +8,7 @@ use toolyard_core::{
     policy::{Rate, Rates},
 };
 use toolyard_net::{ClientSettings, Guard, GuardPolicy, HttpClient, IpRange};
+use toolyard_platform::{PlatformConfig, RequestLimits};
 use toolyard_sessions::{MessageRate, SessionSettings};
 use toolyard_sources::upstream::{OAuthSetup, UpstreamSettings};
 use toolyard_store::StoreSettings;
@@ -141,6 +142,25 @@ pub(crate) fn rate(per_second: u32, burst: u32) -> Result<Rate, StartError> {
     match (NonZeroU32::new(per_second), NonZeroU32::new(burst)) {
         (Some(per_second), Some(burst)) => Ok(Rate { per_second, burst }),
         _ => Err(StartError::Config("rates: at least 1".to_owned())),
+    }
+}
+
+/// How often callers may change something.
+pub(crate) fn request_limits(rates: &RateConfig) -> Result<RequestLimits, StartError> {
+    Ok(RequestLimits::new(
+        rate(rates.manage_per_s, rates.manage_burst)?,
+        rate(rates.costly_per_s, rates.costly_burst)?,
+    ))
+}
+
+/// Bounds and defaults of the verbs.
+pub(crate) fn platform_config(config: &Config, mode: AuthMode) -> PlatformConfig {
+    PlatformConfig {
+        default_app_kind: config.apps.default_kind,
+        max_call_timeout_ms: config.calls.max_timeout_ms,
+        max_wake_timeout_ms: config.calls.max_wake_timeout_ms,
+        token_room: config.quotas.of_tokens(),
+        allow_commands: config.upstream_settings.allow_commands.unwrap_or(mode == AuthMode::Dev),
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use toolyard_core::ports::{Change, Clock, Room, Signals};
+use toolyard_core::ports::{PluginRuns, Room, Stores};
+use toolyard_platform::plugins::{PluginBounds, PluginService, PluginTrust, TrustSetup};
 use toolyard_sources::{
     PluginSource,
-    plugin::{PluginParts, PluginSettings, Trust, TrustSetup, WorkerCommand},
+    plugin::{PluginParts, PluginSettings, WorkerCommand},
     upstream::Environment,
 };
-use toolyard_store::SqliteStore;
 use toolyard_trust::{PublicKey, SecretKey};
 
 use crate::{
@@ -21,32 +21,27 @@ use crate::{
 /// What handlers need of plugins.
 pub struct PluginDesk {
     /// Whom this server believes.
-    pub trust: Arc<Trust>,
+    pub trust: Arc<PluginTrust>,
     /// Runs them, where the operator allows it.
     pub source: Option<Arc<PluginSource>>,
-    /// One install at a time, so that two cannot both find their names free.
-    pub(crate) installing: tokio::sync::Mutex<()>,
 }
 
 impl PluginDesk {
-    /// Reads the lists again, and tells everybody where something is new.
-    pub(crate) async fn refresh(
-        &self,
-        clock: &dyn Clock,
-        signals: &dyn Signals,
-    ) -> Result<bool, toolyard_sources::plugin::TrustError> {
-        let new = self.trust.refresh(clock.now()).await?;
-        if new {
-            signals.publish(Change::Everybody);
-        }
-        Ok(new)
+    /// What the verbs about plugins work with.
+    pub(crate) fn service(&self, config: &PluginsConfig) -> PluginService {
+        let runs = self.source.clone().map(|source| source as Arc<dyn PluginRuns>);
+        let bounds = PluginBounds {
+            per_user: config.per_user,
+            manifest_bytes: config.manifest_bytes,
+            catalogue: config.catalogue,
+        };
+        PluginService::new(self.trust.clone(), runs, bounds)
     }
 }
 
 /// What plugins reach.
 pub(crate) struct Around<'a> {
-    pub(crate) store: &'a Arc<SqliteStore>,
-    pub(crate) signals: &'a Arc<dyn Signals>,
+    pub(crate) stores: &'a Stores,
     pub(crate) web: &'a WebAccess,
     pub(crate) lifecycle: &'a Lifecycle,
 }
@@ -58,15 +53,13 @@ pub(crate) async fn desk(
 ) -> Result<PluginDesk, StartError> {
     let plugins = &config.plugins;
     let setup = setup(plugins, &world.environment)?;
-    let trust = Trust::open(setup, around.store.clone(), world.clock.now()).await;
+    let trust = PluginTrust::open(setup, around.stores.plugin_lists.clone(), world.clock.now()).await;
     let trust = Arc::new(trust.map_err(|error| StartError::Config(error.to_string()))?);
     let ids = world.ids.clone();
     let source = if plugins.enabled {
         let parts = PluginParts {
-            installed: around.store.clone(),
-            data: around.store.clone(),
-            trust: trust.clone(),
-            signals: around.signals.clone(),
+            stores: around.stores.clone(),
+            judge: trust.clone(),
             clock: world.clock.clone(),
             http: around.web.http.clone(),
             guard: around.web.guard.clone(),
@@ -80,7 +73,7 @@ pub(crate) async fn desk(
     } else {
         None
     };
-    Ok(PluginDesk { trust, source, installing: tokio::sync::Mutex::new(()) })
+    Ok(PluginDesk { trust, source })
 }
 
 /// What is started to run plugins: what the configuration names, else what this program brings.

@@ -1,8 +1,7 @@
 //! Which root key belongs to a database. A key that is made anew opens none of its secrets and verifies none of its tokens, so
 //! a server with another key than before does not start by itself.
 
-use toolyard_core::ports::{Secrets as _, StoreError};
-use toolyard_store::{KnownKey, SqliteStore};
+use toolyard_core::ports::{KnownKey, Secrets as _, StoreError, Stores};
 
 use crate::{
     config::Config,
@@ -16,20 +15,16 @@ fn failed(error: StoreError) -> StartError {
 }
 
 /// The root keys of this store. The first start makes one; what an old key sealed is sealed anew with the current one.
-pub(crate) async fn load(
-    config: &Config,
-    world: &World,
-    store: &SqliteStore,
-) -> Result<RootKeys, StartError> {
-    let known = store.known_key().await.map_err(failed)?;
+pub(crate) async fn load(config: &Config, world: &World, stores: &Stores) -> Result<RootKeys, StartError> {
+    let known = stores.maintenance.known_key().await.map_err(failed)?;
     let keys = checked(config, world, &known)?;
     if config.auth.old_root_key.is_some() {
-        secrets::seal_anew(store, &keys).await.map_err(failed)?;
+        secrets::seal_anew(stores, &keys).await.map_err(failed)?;
     }
     if let Some(current) = keys.checks().first()
         && known != KnownKey::Check(current.to_vec())
     {
-        store.set_key_check(current).await.map_err(failed)?;
+        stores.maintenance.set_key_check(current).await.map_err(failed)?;
     }
     Ok(keys)
 }

@@ -6,8 +6,7 @@ use aws_lc_rs::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, Unb
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use toolyard_core::ports::{
-    AppChange, Apps, Ids, NewUpstream, Secrets, StoreError, Unsealed, UpstreamRecord, UpstreamTokens,
-    UpstreamWrite, Upstreams,
+    AppChange, Ids, NewUpstream, Secrets, StoreError, Stores, Unsealed, UpstreamRecord, UpstreamWrite,
 };
 
 /// The root key is missing, unreadable or malformed.
@@ -145,38 +144,38 @@ impl Secrets for RootKeys {
 
 /// Seals with the current root key what was sealed before, so that the old one can go: the apps' signing secrets, and
 /// the secrets of upstreams and the tokens of their users. What opens with neither is left as it is.
-pub(crate) async fn seal_anew<S>(store: &S, secrets: &dyn Secrets) -> Result<(), StoreError>
-where
-    S: Apps + Upstreams + UpstreamTokens,
-{
+pub(crate) async fn seal_anew(stores: &Stores, secrets: &dyn Secrets) -> Result<(), StoreError> {
     let again = |sealed: &Vec<u8>| secrets.open(sealed).map(|plain| secrets.seal(&plain));
-    for app in store.list(None).await? {
+    for app in stores.apps.list(None).await? {
         let signing = app.keys().map(|keys| keys.signing.as_slice()).unwrap_or_default();
         match signing.iter().map(again).collect::<Result<Vec<_>, _>>() {
             Ok(signing) => {
-                store.change(&app.package, AppChange::Signing(signing), app.updated_at).await?;
+                stores.apps.change(&app.package, AppChange::Signing(signing), app.updated_at).await?;
             }
             Err(Unsealed) => {
                 tracing::warn!(app = %app.package, "its signing secret opens with neither root key; make a new one");
             }
         }
     }
-    for (package, owner, upstream) in store.upstreams().await? {
-        let Some(app) = store.find(&package).await? else { continue };
+    for (package, owner, upstream) in stores.upstreams.upstreams().await? {
+        let Some(app) = stores.apps.find(&package).await? else { continue };
         match again(&upstream.sealed) {
             Ok(sealed) => {
                 let upstream = UpstreamRecord { sealed, ..upstream };
                 let (at, write) = (app.updated_at, UpstreamWrite::Change);
-                store.put_upstream(NewUpstream { package, owner, upstream, at, write, moved: false }).await?;
+                stores
+                    .upstreams
+                    .put_upstream(NewUpstream { package, owner, upstream, at, write, moved: false })
+                    .await?;
             }
             Err(Unsealed) => {
                 tracing::warn!(%package, "its secrets open with neither root key; set them anew");
             }
         }
     }
-    for (package, user, token) in store.all_tokens().await? {
+    for (package, user, token) in stores.upstream_tokens.all_tokens().await? {
         match again(&token) {
-            Ok(sealed) => drop(store.set_token(&package, &user, Some(sealed)).await?),
+            Ok(sealed) => drop(stores.upstream_tokens.set_token(&package, &user, Some(sealed)).await?),
             Err(Unsealed) => {
                 tracing::warn!(%package, "a user's token opens with neither root key; the user has to authorize again");
             }

@@ -11,11 +11,12 @@ use toolyard_core::{
     kept::KeptResults,
     policy::{LocalLimiter, Policy},
     ports::{
-        Clock, Ids, IssuedTokens as _, Secrets, Signals, SourceKind, SystemClock, SystemIds, ToolSource,
+        ChangeSubscriber, Clock, Ids, PruneBefore, Secrets, SourceKind, SystemClock, SystemIds, ToolSource,
         Waker,
     },
 };
 use toolyard_net::HttpClient;
+use toolyard_platform::{Platform, plugins::reload_lists, upstreams};
 use toolyard_sessions::{SessionParts, Sessions};
 use toolyard_sources::{
     AppSource, BuiltinSource, UpstreamSource,
@@ -24,22 +25,20 @@ use toolyard_sources::{
     upstream::{Environment, UpstreamParts},
     worker::WorkerCommand,
 };
-use toolyard_store::{LocalSignals, OpenError, PruneBefore, SqliteStore};
+use toolyard_store::OpenError;
 
 use crate::{
-    auth::{Oidc, TokenError, Tokens},
+    auth::{Oidc, TokenError, TokenSigner},
     builtin,
     change_feed::ChangeFeed,
     chat::{Replays, TurnGate},
     config::Config,
-    configured,
     connections::ProcessState,
     console::ConsoleFiles,
     hosts::{Checked, Hosts},
     icons::Icons,
     lifecycle::Lifecycle,
     listen,
-    management::ManagementLimits,
     mcp::McpDoor,
     models::ModelBook,
     openapi, parts, plugins,
@@ -47,7 +46,7 @@ use crate::{
     rest, root_key, routes,
     secrets::RootKeyError,
     speech::{self, SpeechMetrics},
-    state::{AppState, Shared, Stores},
+    state::{AppState, Exposure, Shared},
     telemetry::{self, CallMetrics, TraceError, Traces},
     tickets::Tickets,
 };
@@ -151,7 +150,7 @@ impl Server {
         let listen = |error| StartError::Listen { address: config.server.listen, error };
         let listener = TcpListener::bind(config.server.listen).await.map_err(listen)?;
         config.server.listen = listener.local_addr().map_err(listen)?;
-        let state = assemble(config, world).await?;
+        let state = assemble(config, world, Exposure::Network).await?;
         let hosts = Hosts::new(&state.config.server, state.auth_mode);
         let service = Checked::new(hosts, routes::router().with_state(state.clone()));
         Ok(Self { address: state.config.server.listen, state, listener, service })
@@ -174,13 +173,16 @@ impl Server {
 }
 
 /// Builds everything in the order in which it depends.
-pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, StartError> {
+pub(crate) async fn assemble(
+    config: Config,
+    world: World,
+    exposure: Exposure,
+) -> Result<AppState, StartError> {
     let lifecycle = Lifecycle::default();
     let mode = parts::auth_mode(&config)?;
     // First: it locks the data folder, and says whether a root key belongs to it.
-    let store = Arc::new(SqliteStore::open(parts::store_settings(&config), &lifecycle.tasks).await?);
-    let secrets: Arc<dyn Secrets> = Arc::new(root_key::load(&config, &world, &store).await?);
-    let signals: Arc<dyn Signals> = Arc::new(LocalSignals::default());
+    let stores = toolyard_store::open(parts::store_settings(&config), &lifecycle.tasks).await?;
+    let secrets: Arc<dyn Secrets> = Arc::new(root_key::load(&config, &world, &stores).await?);
     let guard = parts::guard(&config, mode)?;
     let own = || HttpClient::new(guard.clone(), parts::client_settings(&config));
     let http = world.http.clone().unwrap_or_else(own);
@@ -198,12 +200,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
     };
     let (speech, transcriber) = speech::open(&config.speech, around)?;
     let sessions = Sessions::new(SessionParts {
-        apps: store.clone(),
-        data: store.clone(),
-        preferences: store.clone(),
-        devices: store.clone(),
-        runs: store.clone(),
-        signals: signals.clone(),
+        stores: stores.clone(),
         secrets: secrets.clone(),
         http: http.clone(),
         guard: guard.clone(),
@@ -229,20 +226,15 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         tasks: lifecycle.tasks.clone(),
     };
     let builtin = builtin::parts(&config.builtin, around)?;
-    let around = plugins::Around { store: &store, signals: &signals, web: &web, lifecycle: &lifecycle };
+    let around = plugins::Around { stores: &stores, web: &web, lifecycle: &lifecycle };
     let plugins = plugins::desk(&config, &world, around).await?;
     let catalog_ports = CatalogPorts {
         plugins: plugins.source.clone().map(|source| source as _),
         builtin: builtin.as_ref().and_then(BuiltinParts::catalog),
-        apps: store.clone(),
-        definitions: store.clone(),
-        installs: store.clone(),
-        settings: store.clone(),
+        stores: stores.clone(),
         presence: Arc::new(sessions.clone()),
-        upstreams: store.clone(),
-        offers: store.clone(),
     };
-    let catalog = Catalog::new(catalog_ports, config.view_limits(), &*signals);
+    let catalog = Catalog::new(catalog_ports, config.view_limits());
     let waker: Arc<dyn Waker> = Arc::new(sessions.clone());
     let source = AppSource::new(AppSourceParts {
         http: http.clone(),
@@ -253,11 +245,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         limits: limits.clone(),
     });
     let upstreams = UpstreamSource::new(UpstreamParts {
-        apps: store.clone(),
-        upstreams: store.clone(),
-        offers: store.clone(),
-        tokens: store.clone(),
-        signals: signals.clone(),
+        stores: stores.clone(),
         secrets: secrets.clone(),
         clock: world.clock.clone(),
         ids: world.ids.clone(),
@@ -278,7 +266,7 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         sources,
         policy: Policy::denying(config.policy.deny.iter().map(String::as_str)).map_err(StartError::Config)?,
         limiter: limiter.clone(),
-        ledger: store.clone(),
+        ledger: stores.ledger.clone(),
         clock: world.clock.clone(),
         limits,
         tasks: lifecycle.calls.clone(),
@@ -289,23 +277,36 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
     }
     let mcp = McpDoor::new(&*secrets, &config.mcp);
     let models = Arc::new(ModelBook::new(&config, &world)?);
-    let tokens = Tokens::new(&*secrets)?;
-    let revoked = store.revoked_tokens(world.clock.now()).await;
-    for (id, ends) in revoked.map_err(|error| StartError::Config(error.to_string()))? {
-        tokens.revoke(id, ends);
-    }
+    let tokens = Arc::new(TokenSigner::new(&*secrets)?);
+    let platform = Arc::new(Platform {
+        stores: stores.clone(),
+        catalog: catalog.clone(),
+        clock: world.clock.clone(),
+        ids: world.ids.clone(),
+        secrets: secrets.clone(),
+        tokens: tokens.clone(),
+        guard: guard.clone(),
+        web_guard: web.guard.clone(),
+        http: http.clone(),
+        plugins: plugins.service(&config.plugins),
+        limits: parts::request_limits(&config.rates)?,
+        config: parts::platform_config(&config, mode),
+    });
+    let subscriber: Arc<dyn ChangeSubscriber> = platform.clone();
+    stores.announcements.subscribe(Arc::downgrade(&subscriber));
+    platform.load_revoked_tokens().await.map_err(|error| StartError::Config(error.to_string()))?;
     let state: AppState = Arc::new(Shared {
         auth_mode: mode,
-        stores: stores(store),
+        exposure,
+        stores,
         catalog,
         executor,
         upstreams,
         plugins,
         sessions,
         speech,
-        signals,
         limiter,
-        management: ManagementLimits::new(&config.rates)?,
+        platform,
         tokens,
         icons: Icons::new(web, world.clock.clone()),
         oidc: config.auth.oidc.clone().map(|oidc| Oidc::new(oidc, http.clone())),
@@ -313,7 +314,6 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         clock: world.clock,
         ids: world.ids,
         guard,
-        http,
         mcp,
         change_feed: ChangeFeed::default(),
         tickets: Tickets::new(config.mcp.ticket_s),
@@ -330,22 +330,21 @@ pub(crate) async fn assemble(config: Config, world: World) -> Result<AppState, S
         openapi: serde_json::to_vec(&openapi::document()).unwrap_or_default().into(),
         config,
     });
-    let hears = Arc::downgrade(&state);
-    state.signals.listen(Box::new(move |change| {
-        if let Some(state) = hears.upgrade() {
-            state.mcp.changes.hear(change);
-            state.change_feed.publish(change);
-        }
-    }));
+    let subscriber: Arc<dyn ChangeSubscriber> = state.clone();
+    state.stores.announcements.subscribe(Arc::downgrade(&subscriber));
     let restored = state.sessions.restore().await.map_err(|error| StartError::Config(error.to_string()))?;
     if restored > 0 {
         tracing::info!(restored, "apps of the process before are expected back");
     }
-    configured::upstreams(&state).await.map_err(|error| StartError::Config(error.to_string()))?;
+    let configured = upstreams::sync_from_config(&state.platform, &state.config.upstreams).await;
+    configured.map_err(|error| StartError::Config(error.to_string()))?;
     state.upstreams.start().await.map_err(|error| StartError::Config(error.to_string()))?;
     housekeeping(&state);
     Ok(state)
 }
+
+/// How long a change may go unnoticed whose announcement was lost.
+const CATCH_UP_EVERY: Duration = Duration::from_secs(2);
 
 // After the time for calls, each part of a stop has its own. Together they fit into `process::EXIT_GRACE`.
 /// For calls that were cut off to be recorded.
@@ -370,7 +369,7 @@ pub(crate) async fn drain(state: &AppState) {
     state.upstreams.close();
     state.sessions.drain();
     // The ledger's writer is among the tasks: it has to be told first.
-    if timeout(CLOSE_TIMEOUT, state.stores.sqlite.close()).await.is_err() {
+    if timeout(CLOSE_TIMEOUT, state.stores.maintenance.close()).await.is_err() {
         tracing::error!("the store could not be closed in time; records that were not written yet are lost");
     }
     lifecycle.tasks.close();
@@ -378,24 +377,6 @@ pub(crate) async fn drain(state: &AppState) {
         tracing::warn!("tasks were still running when the time to stop was over");
     }
     tracing::info!("stopped");
-}
-
-fn stores(store: Arc<SqliteStore>) -> Stores {
-    Stores {
-        apps: store.clone(),
-        definitions: store.clone(),
-        installs: store.clone(),
-        upstreams: store.clone(),
-        plugins: store.clone(),
-        published: store.clone(),
-        settings: store.clone(),
-        preferences: store.clone(),
-        data: store.clone(),
-        calls: store.clone(),
-        usage: store.clone(),
-        tokens: store.clone(),
-        sqlite: store,
-    }
 }
 
 /// Idle apps and sessions, old calls and keys, caches.
@@ -407,11 +388,20 @@ fn housekeeping(state: &AppState) {
     every(Duration::from_millis(state.config.sessions.sweep_ms), |state| {
         Box::pin(async move { state.sessions.sweep().await })
     });
+    every(CATCH_UP_EVERY, |state| {
+        Box::pin(async move {
+            match state.stores.announcements.catch_up().await {
+                Ok(0) => {}
+                Ok(missed) => tracing::info!(missed, "caught up with changes of the store"),
+                Err(error) => tracing::error!(%error, "the change log of the store could not be read"),
+            }
+        })
+    });
     every(Duration::from_secs(60), |state| {
         Box::pin(async move {
             state.catalog.forget_idle();
             state.limiter.forget_idle();
-            state.management.forget_idle();
+            state.platform.limits.forget_idle();
             state.speech.tidy();
             state.mcp.tidy(&state);
             state.tickets.tidy(state.clock.now());
@@ -419,7 +409,7 @@ fn housekeeping(state: &AppState) {
             state.kept.forget_late(state.clock.now());
             state.upstreams.tidy(|user| state.mcp.changes.is_heard(user));
             state.metrics.run_upkeep();
-            if let Err(error) = state.plugins.refresh(&*state.clock, &*state.signals).await {
+            if let Err(error) = reload_lists(&state.platform).await {
                 tracing::error!(%error, "a list of plugins was not taken; the one before stays in force");
             }
         })
@@ -432,7 +422,7 @@ fn housekeeping(state: &AppState) {
             let keys = ago(i64::try_from(state.config.calls.key_lifetime_s).unwrap_or(i64::MAX));
             let messages = rest::seen::messages_since(&state);
             let ages = PruneBefore { calls, messages, keys };
-            if let Err(error) = state.stores.sqlite.prune(ages, &state.lifecycle.stopping).await {
+            if let Err(error) = state.stores.maintenance.prune(ages, &state.lifecycle.stopping).await {
                 tracing::error!(%error, "old calls could not be removed");
             }
             if let Err(error) = state.stores.tokens.forget_tokens(now).await {

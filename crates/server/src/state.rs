@@ -8,18 +8,15 @@ use toolyard_core::{
     Catalog, Executor,
     kept::KeptResults,
     policy::LocalLimiter,
-    ports::{
-        AppData, Apps, CallLog, Clock, Definitions, Ids, InstalledPlugins, Installs, IssuedTokens,
-        Preferences, PublishedPlugins, Secrets, Settings, Signals, Upstreams, UsageLog,
-    },
+    ports::{Clock, Ids, Secrets, Stores},
 };
-use toolyard_net::{Guard, HttpClient};
+use toolyard_net::Guard;
+use toolyard_platform::Platform;
 use toolyard_sessions::Sessions;
 use toolyard_sources::UpstreamSource;
-use toolyard_store::SqliteStore;
 
 use crate::{
-    auth::{self, Oidc},
+    auth::{Oidc, TokenSigner},
     change_feed::ChangeFeed,
     chat::{Replays, TurnGate},
     config::{AuthMode, Config},
@@ -27,7 +24,6 @@ use crate::{
     console::ConsoleFiles,
     icons::Icons,
     lifecycle::Lifecycle,
-    management::ManagementLimits,
     mcp::McpDoor,
     models::ModelBook,
     plugins::PluginDesk,
@@ -36,38 +32,17 @@ use crate::{
     tickets::Tickets,
 };
 
-/// What must last, by port. One value implements them all.
-pub struct Stores {
-    /// Apps.
-    pub apps: Arc<dyn Apps>,
-    /// Their tools.
-    pub definitions: Arc<dyn Definitions>,
-    /// Who installed what.
-    pub installs: Arc<dyn Installs>,
-    /// MCP servers in the world.
-    pub upstreams: Arc<dyn Upstreams>,
-    /// Users' plugins.
-    pub plugins: Arc<dyn InstalledPlugins>,
-    /// The catalogue of plugins.
-    pub published: Arc<dyn PublishedPlugins>,
-    /// What users switched off.
-    pub settings: Arc<dyn Settings>,
-    /// Settings of users that belong to no app.
-    pub preferences: Arc<dyn Preferences>,
-    /// What apps keep for users.
-    pub data: Arc<dyn AppData>,
-    /// The ledger, to read.
-    pub calls: Arc<dyn CallLog>,
-    /// The ledger as a whole.
-    pub usage: Arc<dyn UsageLog>,
-    /// Tokens that were made.
-    pub tokens: Arc<dyn IssuedTokens>,
-    /// The store itself, for what is not a port: health, pruning, closing.
-    pub sqlite: Arc<SqliteStore>,
-}
-
 /// What handlers share. Cheap to clone.
 pub type AppState = Arc<Shared>;
+
+/// Who can send requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exposure {
+    /// Everyone who reaches the address.
+    Network,
+    /// Only the program that this platform runs in. It says for which user it asks.
+    Embedded,
+}
 
 /// Everything that handlers need.
 pub struct Shared {
@@ -75,6 +50,8 @@ pub struct Shared {
     pub config: Config,
     /// How callers are believed.
     pub auth_mode: AuthMode,
+    /// Who can send requests.
+    pub(crate) exposure: Exposure,
     /// What must last.
     pub stores: Stores,
     /// Who sees what.
@@ -89,14 +66,12 @@ pub struct Shared {
     pub sessions: Sessions,
     /// Words to sound, and sound to words.
     pub speech: Speech,
-    /// The news that something changed.
-    pub signals: Arc<dyn Signals>,
     /// Rate limits, to be tidied now and then.
     pub limiter: Arc<LocalLimiter>,
-    /// Rate limits of requests that manage something.
-    pub(crate) management: ManagementLimits,
+    /// Every change: the verbs' stores, clock, secrets and limits.
+    pub platform: Arc<Platform>,
     /// Tokens of this server.
-    pub tokens: auth::Tokens,
+    pub tokens: Arc<TokenSigner>,
     /// Tokens of another issuer.
     pub oidc: Option<Oidc>,
     /// The root key's work.
@@ -107,8 +82,6 @@ pub struct Shared {
     pub ids: Arc<dyn Ids>,
     /// Where apps and upstreams may be.
     pub guard: Guard,
-    /// Sends requests to them.
-    pub(crate) http: HttpClient,
     /// The MCP door's streams, questions and sessions.
     pub(crate) mcp: McpDoor,
     /// Changes of lists, for pages that show them.
@@ -142,9 +115,9 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Whether operators may add commands over REST.
-    pub fn allows_commands(&self) -> bool {
-        self.config.upstream_settings.allow_commands.unwrap_or(self.auth_mode == AuthMode::Dev)
+    /// Whether `X-User-Id` alone says who asks.
+    pub(crate) fn trusts_user_header(&self) -> bool {
+        self.exposure == Exposure::Embedded || self.auth_mode == AuthMode::Dev
     }
 
     /// How this server is reached from outside, without a slash at its end.

@@ -14,7 +14,7 @@ use crate::{run::Run, sessions::Sessions};
 
 impl Sessions {
     /// Tells the app, if it runs; otherwise it learns of them when it starts.
-    pub fn tell_settings(
+    pub(crate) fn tell_settings(
         &self,
         user: &UserId,
         app: &AppRecord,
@@ -32,7 +32,7 @@ impl Sessions {
     }
 
     /// Tells every app of the user that settings of the platform are others.
-    pub fn tell_platform_settings(&self, user: &UserId, settings: &PlatformSettings) {
+    pub(crate) fn tell_platform_settings(&self, user: &UserId, settings: &PlatformSettings) {
         let Some(live) = self.find(user) else { return };
         let update = platform_update(settings);
         for outbox in live.lock().apps.values().filter_map(Run::outbox) {

@@ -65,7 +65,7 @@ impl Sessions {
     /// Lets an app's socket in, or says with which code it is closed.
     pub async fn attach_app(&self, who: AppIntroduction, outbox: &Arc<Outbox>) -> Result<AppSocket, Refused> {
         let (live, package, session) = self.recognise(&who)?;
-        let record = self.parts().apps.find(&package).await.map_err(broken)?;
+        let record = self.parts().stores.apps.find(&package).await.map_err(broken)?;
         let record = record.filter(|record| key_fits(&who.api_key, record));
         let Some(record) = record else {
             let why = unavailable(format!(
@@ -78,7 +78,7 @@ impl Sessions {
             return Err(self.refuse("INVALID_API_KEY", "the API key does not fit this app"));
         };
         let settings = self.settings_of(&live.id, &record).await.map_err(broken)?;
-        let platform = self.parts().preferences.platform_settings(&live.id).await.map_err(broken)?;
+        let platform = self.parts().stores.preferences.platform_settings(&live.id).await.map_err(broken)?;
         let settings = AckSettings { app: settings, platform: platform.to_map() };
         let socket = self.welcome(&live, &package, &session, who.reconnects, settings, outbox);
         socket.ok_or_else(|| gone(who.reconnects))
@@ -173,7 +173,7 @@ impl Sessions {
 
     /// The app's settings with the user's values in place of the defaults.
     pub async fn settings_of(&self, user: &UserId, record: &AppRecord) -> Result<Vec<Value>, StoreError> {
-        let values = self.parts().data.settings(user, &record.package).await?;
+        let values = self.parts().stores.app_data.settings(user, &record.package).await?;
         let filled = record.details.settings.iter().cloned().map(|mut setting| {
             let key = setting.get("key").and_then(Value::as_str).map(str::to_owned);
             let default = setting.get("defaultValue").cloned();

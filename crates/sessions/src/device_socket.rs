@@ -50,7 +50,7 @@ impl Sessions {
     pub async fn attach_device(&self, user: &UserId, outbox: &Arc<Outbox>) -> Option<DeviceSocket> {
         let live = self.open(user)?;
         let known = live.lock().capabilities.is_some();
-        if !known && let Ok(Some(last)) = self.parts().devices.last(user).await {
+        if !known && let Ok(Some(last)) = self.parts().stores.devices.last(user).await {
             let mut state = live.lock();
             let model_name = Some(last.capabilities.model_name.clone());
             state.capabilities.get_or_insert(last.capabilities);
@@ -125,7 +125,7 @@ impl Sessions {
         }
         if let Some(capabilities) = capabilities {
             let device = StoredDevice { capabilities, at: self.parts().clock.now() };
-            if let Err(error) = self.parts().devices.remember(&live.id, device).await {
+            if let Err(error) = self.parts().stores.devices.remember(&live.id, device).await {
                 tracing::error!(%error, user = %live.id, "a device could not be remembered");
             }
         }

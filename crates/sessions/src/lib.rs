@@ -15,6 +15,7 @@
 //! | sound that apps want played, and the addresses it is fetched from | `audio`, `speech_link` |
 //! | what is on the screen, and on the dashboard | `screen`, `dashboard` |
 //! | queues towards sockets | `outbox` |
+//! | what apps, installs and settings changed to | `changes` |
 //!
 //! Locks are held for the length of a state change, never across an await.
 
@@ -22,6 +23,7 @@ mod app_settings;
 mod app_socket;
 mod attach;
 mod audio;
+mod changes;
 mod dashboard;
 mod device_requests;
 mod device_socket;

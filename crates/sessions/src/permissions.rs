@@ -9,7 +9,7 @@ use crate::{app_socket::streams_refused, sessions::Sessions};
 
 impl Sessions {
     /// Takes over an app as it is now, wherever it runs. What it may not hear or use any longer ends, and it is told.
-    pub fn app_changed(&self, record: &AppRecord) {
+    pub(crate) fn app_changed(&self, record: &AppRecord) {
         let record = Arc::new(record.clone());
         let live: Vec<_> = self.0.users.iter().map(|live| live.value().clone()).collect();
         for live in live {

@@ -13,12 +13,12 @@ use crate::{
 impl Sessions {
     /// Takes up the table of runs: each app may reconnect under its old session within the window.
     pub async fn restore(&self) -> Result<usize, StoreError> {
-        let stored = self.parts().runs.kept_runs().await?;
+        let stored = self.parts().stores.runs.kept_runs().await?;
         let count = stored.len();
         for run in stored {
-            let record = self.parts().apps.find(&run.package).await?;
+            let record = self.parts().stores.apps.find(&run.package).await?;
             let (Some(record), Some(live)) = (record, self.open(&run.user)) else {
-                self.parts().runs.drop_run(&run.session).await?;
+                self.parts().stores.runs.drop_run(&run.session).await?;
                 continue;
             };
             let opened = if run.by_user { Opened::ByUser } else { Opened::ForCall };

@@ -1,7 +1,7 @@
 //! All live users.
 
 use std::sync::{
-    Arc,
+    Arc, Weak,
     atomic::{AtomicU64, Ordering},
 };
 
@@ -13,10 +13,7 @@ use toolyard_core::{
     ToolError,
     catalog::AppHead,
     limits::CallLimits,
-    ports::{
-        AppData, Apps, Change, Clock, Devices, Ids, Preferences, Presence, Ready, Runs, Secrets, SessionView,
-        Signals, Waker,
-    },
+    ports::{Change, ChangeSubscriber, Clock, Ids, Presence, Ready, Secrets, SessionView, Stores, Waker},
 };
 use toolyard_net::{Guard, HttpClient};
 use toolyard_protocol::{AppSessionId, ErrorCode, PackageName, UserId, api::SessionSummary};
@@ -33,18 +30,8 @@ use crate::{
 
 /// What sessions need.
 pub struct SessionParts {
-    /// Apps, for their keys and what they declare.
-    pub apps: Arc<dyn Apps>,
-    /// The users' values of the apps' settings.
-    pub data: Arc<dyn AppData>,
-    /// The users' settings that belong to no app.
-    pub preferences: Arc<dyn Preferences>,
-    /// The devices that users had last.
-    pub devices: Arc<dyn Devices>,
-    /// App sessions that outlive this process.
-    pub runs: Arc<dyn Runs>,
-    /// Who wants to hear that a device changed.
-    pub signals: Arc<dyn Signals>,
+    /// Apps, settings, devices, and app sessions that outlive this process.
+    pub stores: Stores,
     /// Opens the apps' signing secrets.
     pub secrets: Arc<dyn Secrets>,
     /// The way out.
@@ -72,6 +59,8 @@ pub struct SessionParts {
 pub struct Sessions(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
+    /// For announcements, which know this part only.
+    me: Weak<Self>,
     pub(crate) parts: SessionParts,
     pub(crate) users: DashMap<UserId, Arc<User>>,
     /// Whose run an app session id is. Ids are looked up here, never parsed.
@@ -90,7 +79,8 @@ impl Sessions {
         let speech_links = SpeechLinks::new(&*parts.secrets);
         let (links, dropped_utterances) = (AtomicU64::new(0), AtomicU64::new(0));
         let photo_reports = Arc::new(Semaphore::new(REPORTS_AT_ONCE));
-        Self(Arc::new(Inner {
+        let sessions = Self(Arc::new_cyclic(|me| Inner {
+            me: me.clone(),
             parts,
             users,
             by_session,
@@ -98,7 +88,10 @@ impl Sessions {
             dropped_utterances,
             speech_links,
             photo_reports,
-        }))
+        }));
+        let inner: Arc<dyn ChangeSubscriber> = sessions.0.clone();
+        sessions.parts().stores.announcements.subscribe(Arc::downgrade(&inner));
+        sessions
     }
 
     /// The user's session, made where there is none. None where there are too many.
@@ -157,6 +150,11 @@ impl Sessions {
         self.find(user).map(|live| live.summary())
     }
 
+    /// The handle behind what it holds; None at its end.
+    pub(crate) fn upgrade(inner: &Inner) -> Option<Self> {
+        inner.me.upgrade().map(Self)
+    }
+
     pub(crate) fn parts(&self) -> &SessionParts {
         &self.0.parts
     }
@@ -183,7 +181,7 @@ impl Sessions {
     }
 
     pub(crate) fn view_changed(&self, user: &UserId) {
-        self.parts().signals.publish(Change::View(user.clone()));
+        self.parts().stores.announcements.notify(&Change::ViewChanged(user.clone()));
     }
 
     /// The server stops: apps are told to come back, devices to connect again.

@@ -77,7 +77,7 @@ impl Sessions {
     }
 
     /// Stops an app for everybody: it was removed.
-    pub async fn stop_everywhere(&self, package: &PackageName) {
+    pub(crate) async fn stop_everywhere(&self, package: &PackageName) {
         let runs = |live: &User| live.lock().apps.contains_key(package);
         let users: Vec<_> =
             self.0.users.iter().filter(|live| runs(live)).map(|live| live.id.clone()).collect();
@@ -132,7 +132,7 @@ impl Sessions {
             self.update_microphone(&mut state);
         }
         self.0.by_session.remove(session);
-        if let Err(error) = self.parts().runs.drop_run(session).await {
+        if let Err(error) = self.parts().stores.runs.drop_run(session).await {
             tracing::error!(%error, app = %package, "an ended run could not be forgotten");
         }
     }

@@ -190,7 +190,7 @@ impl Sessions {
             by_user: run.opened == Opened::ByUser,
         });
         if let Some(stored) = stored
-            && let Err(error) = self.parts().runs.keep_run(&stored).await
+            && let Err(error) = self.parts().stores.runs.keep_run(&stored).await
         {
             tracing::error!(%error, app = %package, "a run could not be stored; the app will not survive a restart");
         }

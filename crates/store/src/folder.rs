@@ -84,6 +84,11 @@ fn private_options() -> OpenOptions {
     options
 }
 
+/// Makes a file that does not exist yet, for its owner only.
+pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
+    private_options().create_new(true).open(path)
+}
+
 /// Makes a folder, and those above it, for their owner only. One that is there stays as it is.
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();

@@ -8,7 +8,10 @@ use sqlx::{Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
 use tokio_util::task::TaskTracker;
 use toolyard_core::{
     CallOwner, Caller,
-    ports::{CallFilter, CallLog as _, CallRecord, Claim, KeyClaim, KeyEnd, KeyRoom, Ledger as _},
+    ports::{
+        CallFilter, CallLog as _, CallRecord, Claim, KeyClaim, KeyEnd, KeyRoom, Ledger as _, LedgerBacklog,
+        Maintenance as _,
+    },
 };
 use toolyard_store::{SqliteStore, StoreSettings};
 use toolyard_testkit::store_suite::queue_some_calls;
@@ -53,11 +56,11 @@ async fn records_of_answered_calls_wait_for_the_lock() {
     f.lock().await;
     queue_some_calls(&f.store, 0, 3).await;
     assert!(f.calls().await.is_empty());
-    assert_eq!((f.store.unwritten_records(), f.store.is_backlogged()), (3, false));
+    assert_eq!(f.store.backlog(), LedgerBacklog { unwritten: 3, lost: 0, is_full: false });
     assert!(f.store.ping().await.is_err(), "it is not ready for work");
     f.unlock().await;
     assert_eq!(f.calls().await.len(), 3);
-    assert_eq!((f.store.unwritten_records(), f.store.lost_records()), (0, 0));
+    assert_eq!(f.store.backlog(), LedgerBacklog::default());
     f.store.close().await;
 }
 
@@ -98,16 +101,15 @@ async fn no_call_begins_while_too_much_is_unwritten_and_what_had_begun_is_record
     f.lock().await;
     queue_some_calls(&f.store, 0, 8).await;
     assert!(f.calls().await.is_empty());
-    assert!(f.store.is_backlogged(), "no call should begin now");
+    assert!(f.store.backlog().is_full, "no call should begin now");
     // Calls that were under way wait for room for a while. Then they are answered, and their records are kept.
     tokio::time::pause();
     queue_some_calls(&f.store, 1, 3).await;
     tokio::time::resume();
-    assert_eq!((f.store.unwritten_records(), f.store.lost_records()), (11, 0));
-    assert!(f.store.is_backlogged());
+    assert_eq!(f.store.backlog(), LedgerBacklog { unwritten: 11, lost: 0, is_full: true });
     f.unlock().await;
     assert_eq!(f.calls().await.len(), 11);
-    assert!(!f.store.is_backlogged());
+    assert!(!f.store.backlog().is_full);
     f.store.close().await;
 }
 

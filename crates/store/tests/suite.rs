@@ -1,7 +1,7 @@
 //! SQLite passes the suite that every store has to pass.
 
 use tokio_util::task::TaskTracker;
-use toolyard_core::ports::Claim;
+use toolyard_core::ports::{Claim, Maintenance as _};
 use toolyard_store::{SqliteStore, StoreSettings};
 use toolyard_testkit::store_suite;
 
@@ -17,6 +17,26 @@ macro_rules! suite {
         }
     )*};
 }
+
+/// Those that need the store as a whole.
+macro_rules! suite_of_stores {
+    ($($test:ident),* $(,)?) => {$(
+        #[tokio::test]
+        async fn $test() {
+            let folder = tempfile::tempdir().unwrap();
+            let tasks = TaskTracker::new();
+            let stores = toolyard_store::open(StoreSettings::at(folder.path().join("t.db")), &tasks).await.unwrap();
+            store_suite::$test(&stores).await;
+            stores.maintenance.close().await;
+        }
+    )*};
+}
+
+suite_of_stores!(
+    writes_of_apps_and_installs_are_in_the_change_log,
+    writes_of_tokens_and_plugins_are_in_the_change_log,
+    writes_of_upstreams_are_in_the_change_log,
+);
 
 suite!(
     app_data_is_bounded_and_goes_with_the_install,
@@ -71,7 +91,7 @@ async fn old_calls_and_keys_are_pruned() {
     let filter = toolyard_core::ports::CallFilter { limit: 10, ..Default::default() };
     let calls = toolyard_core::ports::CallLog::page(&store, &filter).await.unwrap();
     let now = calls[0].started_at;
-    let before = toolyard_store::PruneBefore { calls: now, messages: now, keys: now };
+    let before = toolyard_core::ports::PruneBefore { calls: now, messages: now, keys: now };
     store.prune(before, &tokio_util::sync::CancellationToken::new()).await.unwrap();
     assert_eq!(toolyard_core::ports::CallLog::page(&store, &filter).await.unwrap().len(), 1);
 }
@@ -86,7 +106,7 @@ async fn error_messages_are_forgotten_before_their_calls() {
     let calls = toolyard_core::ports::CallLog::page(&store, &filter).await.unwrap();
     assert!(calls.iter().all(|call| call.error_message.is_some()), "{calls:?}");
     let (newest, oldest) = (calls[0].started_at, calls[2].started_at);
-    let before = toolyard_store::PruneBefore { calls: oldest, messages: newest, keys: oldest };
+    let before = toolyard_core::ports::PruneBefore { calls: oldest, messages: newest, keys: oldest };
     store.prune(before, &tokio_util::sync::CancellationToken::new()).await.unwrap();
     let left = toolyard_core::ports::CallLog::page(&store, &filter).await.unwrap();
     let messages: Vec<_> = left.iter().map(|call| call.error_message.as_deref()).collect();

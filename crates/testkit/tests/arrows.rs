@@ -27,12 +27,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("toolyard-sessions", &["toolyard-core", "toolyard-net", "toolyard-protocol"]),
     ("toolyard-store", &["toolyard-core", "toolyard-protocol"]),
+    ("toolyard-platform", &["toolyard-core", "toolyard-net", "toolyard-protocol", "toolyard-trust"]),
     (
         "toolyard-server",
         &[
             "toolyard-agent",
             "toolyard-core",
             "toolyard-net",
+            "toolyard-platform",
             "toolyard-protocol",
             "toolyard-sessions",
             "toolyard-sources",

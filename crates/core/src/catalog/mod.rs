@@ -22,12 +22,13 @@ mod view;
 use std::{
     collections::{HashMap, HashSet},
     sync::{
-        Arc, PoisonError,
+        Arc, PoisonError, Weak,
         atomic::{AtomicU64, Ordering},
     },
 };
 
 use arc_swap::ArcSwapOption;
+use async_trait::async_trait;
 use dashmap::DashMap;
 use jiff::Timestamp;
 use serde_json::value::RawValue;
@@ -54,8 +55,8 @@ use self::{
 };
 use crate::{
     ports::{
-        AppRecord, Apps, Change, Definitions, Install, Installs, Offers, Origin, Plugins, Presence, Settings,
-        Signals, SourceKind, StoreError, StoredSet, Upstreams, UserPlugin,
+        AffectedViews, AppRecord, Change, ChangeSubscriber, Install, Origin, Plugins, Presence, SourceKind,
+        StoreError, StoredSet, Stores, UserPlugin,
     },
     schema::{
         pool::{SET_TIMEOUT, WorkOwner, WorkPool},
@@ -70,20 +71,10 @@ const IDLE: Duration = Duration::from_secs(600);
 
 /// What the catalog reads from.
 pub struct CatalogPorts {
-    /// Apps.
-    pub apps: Arc<dyn Apps>,
-    /// Their tools.
-    pub definitions: Arc<dyn Definitions>,
-    /// Who installed what.
-    pub installs: Arc<dyn Installs>,
-    /// What is switched off.
-    pub settings: Arc<dyn Settings>,
+    /// Apps, their tools, who installed what, what is switched off, what upstreams offer.
+    pub stores: Stores,
     /// Devices.
     pub presence: Arc<dyn Presence>,
-    /// MCP servers in the world.
-    pub upstreams: Arc<dyn Upstreams>,
-    /// What they offered last.
-    pub offers: Arc<dyn Offers>,
     /// The plugins of users, where the operator allows them.
     pub plugins: Option<Arc<dyn Plugins>>,
     /// What everybody has without installing anything.
@@ -158,8 +149,8 @@ struct CachedView {
 }
 
 impl Catalog {
-    /// A catalog that hears of changes.
-    pub fn new(ports: CatalogPorts, limits: ViewLimits, signals: &dyn Signals) -> Arc<Self> {
+    /// A catalog that follows the changes of these stores.
+    pub fn new(ports: CatalogPorts, limits: ViewLimits) -> Arc<Self> {
         let catalog = Arc::new(Self {
             ports,
             limits,
@@ -171,12 +162,8 @@ impl Catalog {
             revision: AtomicU64::new(0),
             started: Instant::now(),
         });
-        let hears = Arc::downgrade(&catalog);
-        signals.listen(Box::new(move |change| {
-            if let Some(catalog) = hears.upgrade() {
-                catalog.changed(change);
-            }
-        }));
+        let subscriber: Weak<dyn ChangeSubscriber> = Arc::downgrade(&(catalog.clone() as _));
+        catalog.ports.stores.announcements.subscribe(subscriber);
         catalog
     }
 
@@ -243,7 +230,7 @@ impl Catalog {
         let builtin = self.ports.builtin.as_ref().filter(|builtin| builtin.record.package == key.package);
         let found = match builtin {
             Some(builtin) => Some(builtin.record.clone()),
-            None => self.ports.apps.find(&key.package).await?,
+            None => self.ports.stores.apps.find(&key.package).await?,
         };
         let Some(record) = found else {
             // Names that somebody only tried leave nothing behind.
@@ -269,7 +256,7 @@ impl Catalog {
         let revision = self.revision.fetch_add(1, Ordering::Relaxed) + 1;
         match record.source() {
             SourceKind::App => {
-                let set = self.ports.definitions.version(&key.package, record.tools_version).await?;
+                let set = self.ports.stores.definitions.version(&key.package, record.tools_version).await?;
                 let bytes = set.as_ref().map_or(0, |set| size_of_all(&set.tools) + set.items.bytes());
                 off_worker(&key.package, bytes, move || AppEntry::app(record, revision, gauge, set.as_ref()))
                     .await
@@ -279,10 +266,10 @@ impl Catalog {
                 Ok(AppEntry::app(record, revision, gauge, set))
             }
             SourceKind::Upstream => {
-                let mut stored = self.ports.offers.last_offer(&key.package, key.user.as_ref()).await?;
+                let mut stored = self.ports.stores.offers.last_offer(&key.package, key.user.as_ref()).await?;
                 if stored.is_none() && key.user.is_some() {
                     // Not authorized yet: what it tells to strangers.
-                    stored = self.ports.offers.last_offer(&key.package, None).await?;
+                    stored = self.ports.stores.offers.last_offer(&key.package, None).await?;
                 }
                 let bytes = stored.as_ref().map_or(0, |stored| {
                     let offer = &stored.offer;
@@ -339,27 +326,19 @@ impl Catalog {
         self.started.elapsed().as_secs()
     }
 
-    fn changed(&self, change: &Change) {
-        match change {
-            Change::App(package) => {
-                // Raised before, so that nobody keeps what they loaded before the change; and after, so that a view which
-                // was looked at in between, and found good, is looked at again.
-                self.epoch.fetch_add(1, Ordering::AcqRel);
-                self.apps.retain(|key, _| key.package != *package);
-                self.epoch.fetch_add(1, Ordering::AcqRel);
-            }
-            Change::Everybody => {
-                self.everybody.fetch_add(1, Ordering::AcqRel);
-            }
-            // What a resource says is no part of a view.
-            Change::Resource { .. } | Change::Records(_) => {}
-            Change::View(user) => {
-                if let Some(slot) = self.users.get(user) {
-                    slot.generation.fetch_add(1, Ordering::AcqRel);
-                    // Nobody may use it any more, and it is large: the user may just have left for good.
-                    slot.cached.store(None);
-                }
-            }
+    /// Drops packages that are stale. The epoch is raised before, so that what was loaded before the change is not kept; and
+    /// after, so that a view which was checked in between, and found current, is checked again.
+    fn drop_entries(&self, is_stale: impl Fn(&EntryKey) -> bool) {
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+        self.apps.retain(|key, _| !is_stale(key));
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn drop_view(&self, user: &UserId) {
+        if let Some(slot) = self.users.get(user) {
+            slot.generation.fetch_add(1, Ordering::AcqRel);
+            // Nobody may use it any more, and it is large: the user may just have left for good.
+            slot.cached.store(None);
         }
     }
 
@@ -403,13 +382,14 @@ impl Catalog {
 
     async fn build(&self, user: &UserId, slot: &UserSlot) -> Result<UserView, StoreError> {
         let capabilities = self.ports.presence.session(user).and_then(|session| session.capabilities);
-        let off: HashSet<ToolName> = self.ports.settings.tools_off(user).await?.into_iter().collect();
+        let off: HashSet<ToolName> = self.ports.stores.settings.tools_off(user).await?.into_iter().collect();
         let mut view = ViewBuilder::new(user.clone(), slot.gauge.clone(), self.limits);
         let installed =
-            self.ports.installs.of(user).await?.into_iter().map(|Install { package, .. }| package);
+            self.ports.stores.installs.of(user).await?.into_iter().map(|Install { package, .. }| package);
         let mut packages: Vec<PackageName> = installed.collect();
         let known: HashSet<PackageName> = packages.iter().cloned().collect();
-        packages.extend(self.ports.upstreams.for_all().await?.into_iter().filter(|p| !known.contains(p)));
+        packages
+            .extend(self.ports.stores.upstreams.for_all().await?.into_iter().filter(|p| !known.contains(p)));
         packages.extend(self.ports.builtin.as_ref().map(|builtin| builtin.record.package.clone()));
         for package in packages {
             let Some(app) = self.app_for(&package, user).await? else { continue };
@@ -500,6 +480,27 @@ fn show_or_hide(
         view.hide(tool, unusable(&problem));
     } else {
         view.show(tool);
+    }
+}
+
+#[async_trait]
+impl ChangeSubscriber for Catalog {
+    fn invalidate(&self, change: &Change) {
+        match change.affected_views() {
+            AffectedViews::None => {}
+            AffectedViews::Package(package) => self.drop_entries(|key| key.package == *package),
+            AffectedViews::User(user) => self.drop_view(user),
+            AffectedViews::UserPackage(user, package) => {
+                self.drop_entries(|key| key.package == *package && key.user.as_ref() == Some(user));
+                self.drop_view(user);
+            }
+            AffectedViews::All => {
+                if *change == Change::Everything {
+                    self.drop_entries(|_| true);
+                }
+                self.everybody.fetch_add(1, Ordering::AcqRel);
+            }
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Ports towards what is live: sessions, and the news that something changed.
+//! Ports towards what is live: sessions.
 
 use std::sync::Arc;
 
@@ -42,50 +42,6 @@ pub trait Waker: Send + Sync {
 
     /// Whether the app's socket is open now. A reply that claims the display is worth nothing without it.
     fn is_connected(&self, user: &UserId, app: &PackageName) -> bool;
-}
-
-/// Something changed that a cached view may hold.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    /// An app was registered, changed, given other tools, or removed.
-    App(PackageName),
-    /// The user installed or removed an app, switched a tool, or changed the device.
-    View(UserId),
-    /// What everybody has without installing it is another set of apps.
-    Everybody,
-    /// A resource is another than before.
-    Resource {
-        /// Whose.
-        package: PackageName,
-        /// For whom; everybody where it is not said.
-        user: Option<UserId>,
-        /// Its URI, as the package knows it.
-        uri: Arc<str>,
-    },
-    /// Records changed that no view holds.
-    Records(RecordChange),
-}
-
-/// Which records changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RecordChange {
-    /// A token of this subject was made or revoked.
-    Tokens(Arc<str>),
-    /// An upstream went up or down, or needs an authorization.
-    Upstreams,
-    /// The catalogue of plugins.
-    PluginCatalogue,
-}
-
-/// Called for each change, on the node that made it before `publish` returns.
-pub type Listener = Box<dyn Fn(&Change) + Send + Sync>;
-
-/// Tells everybody that something changed.
-pub trait Signals: Send + Sync {
-    /// Tells it. Listeners of this node have run when it returns, so whoever made the change reads the new state.
-    fn publish(&self, change: Change);
-    /// Wants to be told.
-    fn listen(&self, listener: Listener);
 }
 
 /// A run of an app that may outlive this process: apps reconnect by themselves after a restart of the server.

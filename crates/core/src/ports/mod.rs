@@ -2,11 +2,14 @@
 //! nodes later. Nothing else in core is a trait.
 
 mod apps;
+mod changes;
 mod ledger;
 mod live;
+mod maintenance;
 mod plugins;
 mod quota;
 mod source;
+mod stores;
 mod tokens;
 mod upstreams;
 mod usage;
@@ -16,15 +19,15 @@ pub use apps::{
     AppChange, AppData, AppKeys, AppRecord, Apps, Definitions, Devices, Install, Installs, NewRecord, Origin,
     Preferences, Settings, StoredDevice, StoredSet, VersionInfo,
 };
+pub use changes::{AffectedViews, Announcement, Announcements, Change, ChangeSubscriber};
 pub use ledger::{
     CallFilter, CallLog, CallRecord, Claim, KeyClaim, KeyEnd, KeyRoom, Ledger, StoredOutcome, digest_of,
 };
-pub use live::{
-    Change, Listener, Presence, Ready, RecordChange, Runs, SessionView, Signals, StoredRun, Waker,
-};
+pub use live::{Presence, Ready, Runs, SessionView, StoredRun, Waker};
+pub use maintenance::{KnownKey, LedgerBacklog, Maintenance, PruneBefore};
 pub use plugins::{
-    InstalledPlugin, InstalledPlugins, MAX_SHELVES, PluginData, PluginLists, Plugins, PublishedPlugin,
-    PublishedPlugins, Room, Shelf, Switch, UserPlugin,
+    InstalledPlugin, InstalledPlugins, MAX_SHELVES, PluginData, PluginLists, PluginRuns, Plugins,
+    PublishedPlugin, PublishedPlugins, Room, Shelf, Switch, UserPlugin,
 };
 pub use quota::{Quota, QuotaReached, StoreQuotas};
 pub(crate) use source::Sources;
@@ -32,6 +35,7 @@ pub use source::{
     CallerAbilities, Notice, NoticeSink, Passed, PassedMethod, PassedReply, Question, SourceKind, ToolSearch,
     ToolSource,
 };
+pub use stores::Stores;
 pub use tokens::{IssuedToken, IssuedTokens, TokenAdded, TokenPlace, TokenRoom, TokenScope};
 pub use upstreams::{
     NewUpstream, Offer, Offers, StoredOffer, UpstreamRecord, UpstreamTokens, UpstreamWrite, Upstreams,

@@ -28,6 +28,12 @@ pub struct UserPlugin {
     pub at: Timestamp,
 }
 
+/// What runs plugins knows of their runs.
+pub trait PluginRuns: Send + Sync {
+    /// Whether this content had to be killed too often for the user since the start of this process.
+    fn was_killed_too_often(&self, user: &UserId, hash: &ContentHash) -> bool;
+}
+
 /// Plugins as the catalog sees them. Whoever implements it judges each of them anew whenever it is asked.
 #[async_trait]
 pub trait Plugins: Send + Sync {

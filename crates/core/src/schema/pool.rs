@@ -245,16 +245,15 @@ mod tests {
     async fn whoever_waits_for_its_own_share_takes_no_place_of_others() {
         let pool = Arc::new(WorkPool::new(2));
         let slow = occupy(&pool, "slow").await;
-        let waits = tokio::spawn({
-            let pool = pool.clone();
-            async move { pool.run(&owner("slow"), || 1).await }
-        });
+        let mut tasks = tokio::task::JoinSet::new();
+        let waiting = pool.clone();
+        tasks.spawn(async move { waiting.run(&owner("slow"), || 1).await });
         while pool.waiting.load(Ordering::Acquire) == 0 {
             tokio::task::yield_now().await;
         }
         assert_eq!(pool.run(&owner("other"), || 2).await.unwrap(), 2);
         drop(slow);
-        assert_eq!(waits.await.unwrap().unwrap(), 1);
+        assert_eq!(tasks.join_next().await.unwrap().unwrap().unwrap(), 1);
     }
 
     #[tokio::test]

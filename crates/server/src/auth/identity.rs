@@ -4,59 +4,25 @@
 //! session or not), [`Builder`] (whoever may register and change apps), [`Curator`] (whoever may sign plugins),
 //! [`Person`] (somebody with a token, no app), [`Anybody`] (somebody we know).
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use axum::{extract::FromRequestParts, http::request::Parts, response::Response};
 use http::{HeaderMap, header};
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
-use toolyard_core::{
-    CallOwner, Caller,
-    catalog::{AppEntry, Scope},
-};
+use toolyard_core::{CallOwner, Caller, catalog::Scope};
 use toolyard_protocol::{PackageName, TokenId, UserId};
 
-use super::{Role, TokenError, Tokens};
-use crate::{config::AuthMode, error::Failure, state::AppState};
+use super::{Actor, ActorOfUser, Credential, NoUserNamed, Role, TokenError, TokenSigner};
+use crate::{
+    config::AuthMode,
+    error::Failure,
+    state::{AppState, Exposure},
+};
 
 /// Header that names a user.
 pub(crate) const USER_HEADER: &str = "x-user-id";
-
-/// Somebody we know.
-#[derive(Debug, Clone)]
-pub enum Identity {
-    /// A person with a token, or in dev mode somebody who says so.
-    Person {
-        /// Who.
-        name: String,
-        /// What they may do.
-        role: Role,
-        /// Why it is believed.
-        proof: Proof,
-    },
-    /// An app with its key.
-    App(Arc<AppEntry>),
-}
-
-/// Why a person is believed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Proof {
-    /// Dev mode: a header says so.
-    Header,
-    /// A token.
-    Token {
-        /// When it ends, in seconds since 1970.
-        until: i64,
-        /// Which one, where a list of it is kept.
-        id: Option<TokenId>,
-    },
-    /// A token of an OIDC issuer.
-    Issuer {
-        /// When it ends, in seconds since 1970.
-        until: i64,
-    },
-}
 
 /// How long a credential is good. What stays open looks at it.
 #[derive(Debug, Clone, Default)]
@@ -69,32 +35,32 @@ pub(crate) struct Lease {
 
 impl Lease {
     /// Whether the credential is good no longer.
-    pub(crate) fn is_over(&self, tokens: &Tokens, now: Timestamp) -> bool {
+    pub(crate) fn is_over(&self, tokens: &TokenSigner, now: Timestamp) -> bool {
         self.until.is_some_and(|until| until <= now.as_second()) || self.is_revoked(tokens)
     }
 
     /// Whether the token was called back.
-    fn is_revoked(&self, tokens: &Tokens) -> bool {
+    fn is_revoked(&self, tokens: &TokenSigner) -> bool {
         self.token.as_ref().is_some_and(|id| tokens.is_revoked(id))
     }
 }
 
-impl From<Identity> for Lease {
+impl From<Actor> for Lease {
     /// An app's key has no end.
-    fn from(who: Identity) -> Self {
+    fn from(who: Actor) -> Self {
         match who {
-            Identity::Person { proof, .. } => proof.into(),
-            Identity::App(_) => Self::default(),
+            Actor::Person { credential, .. } => credential.into(),
+            Actor::App(_) => Self::default(),
         }
     }
 }
 
-impl From<Proof> for Lease {
-    fn from(proof: Proof) -> Self {
-        match proof {
-            Proof::Header => Self::default(),
-            Proof::Token { until, id } => Self { until: Some(until), token: id },
-            Proof::Issuer { until } => Self { until: Some(until), token: None },
+impl From<Credential> for Lease {
+    fn from(credential: Credential) -> Self {
+        match credential {
+            Credential::DevHeader | Credential::Embedded => Self::default(),
+            Credential::Token { expires_at, id } => Self { until: Some(expires_at), token: id },
+            Credential::IdentityProvider { expires_at } => Self { until: Some(expires_at), token: None },
         }
     }
 }
@@ -132,13 +98,13 @@ impl std::fmt::Display for Refusal {
 }
 
 /// Somebody we know.
-pub(crate) struct Anybody(pub(crate) Identity);
+pub(crate) struct Anybody(pub(crate) Actor);
 
 /// A person: by token, or in dev mode by name alone. No app.
 pub(crate) struct Person {
     pub(crate) name: String,
     pub(crate) role: Role,
-    pub(crate) proof: Proof,
+    pub(crate) actor: Actor,
     /// For whom they ask; nobody in dev mode, where nobody is named.
     pub(crate) user: Option<UserId>,
 }
@@ -146,7 +112,13 @@ pub(crate) struct Person {
 /// A user, named by a credential that may; with or without a session.
 pub(crate) struct ForUser {
     pub(crate) user: UserId,
-    pub(crate) lease: Lease,
+    pub(crate) actor: Actor,
+}
+
+impl From<ForUser> for ActorOfUser {
+    fn from(who: ForUser) -> Self {
+        Self { user: who.user, actor: who.actor }
+    }
 }
 
 /// A user with a session, and what of the user's tools the caller sees.
@@ -167,34 +139,10 @@ impl ActingFor {
 }
 
 /// Whoever may sign plugins and call them back.
-pub(crate) struct Curator(pub(crate) Identity);
+pub(crate) struct Curator(pub(crate) Actor);
 
 /// Whoever may register and change apps: a developer their own, an operator all, an app itself.
-pub(crate) struct Builder(pub(crate) Identity);
-
-impl Identity {
-    /// The name under which changes are written down.
-    pub(crate) fn name(&self) -> String {
-        match self {
-            Self::Person { name, .. } => name.clone(),
-            Self::App(app) => format!("app:{}", app.head.package()),
-        }
-    }
-
-    pub(crate) fn is_operator(&self) -> bool {
-        matches!(self, Self::Person { role: Role::Operator, .. })
-    }
-
-    /// Whether this one may see and change the app.
-    pub(crate) fn may_change(&self, owner: &str, package: &PackageName) -> bool {
-        match self {
-            Self::Person { role: Role::Operator, .. } => true,
-            Self::Person { role: Role::Developer | Role::Curator, name, .. } => name == owner,
-            Self::Person { role: Role::User, .. } => false,
-            Self::App(app) => app.head.package() == package,
-        }
-    }
-}
+pub(crate) struct Builder(pub(crate) Actor);
 
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
@@ -225,7 +173,7 @@ fn is_cross_site(headers: &HeaderMap) -> bool {
 }
 
 /// Who is asking, by credential; in dev mode by header.
-pub(crate) async fn identify(state: &AppState, headers: &HeaderMap) -> Result<Identity, Failure> {
+pub(crate) async fn identify(state: &AppState, headers: &HeaderMap) -> Result<Actor, Failure> {
     let bearer = header(headers, header::AUTHORIZATION.as_str()).and_then(|text| {
         let (scheme, credential) = text.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then_some(credential.trim())
@@ -235,42 +183,47 @@ pub(crate) async fn identify(state: &AppState, headers: &HeaderMap) -> Result<Id
         None if headers.contains_key(header::AUTHORIZATION) => {
             Err(Refusal::BadCredential("expected `Authorization: Bearer …`".to_owned()).into())
         }
+        None if state.exposure == Exposure::Embedded => {
+            let user = named_user(headers)?.ok_or(Refusal::NoUser)?;
+            let (name, credential) = (user.as_str().to_owned(), Credential::Embedded);
+            Ok(Actor::Person { name, role: Role::User, credential })
+        }
         None if state.auth_mode == AuthMode::Dev && is_cross_site(headers) => Err(Refusal::Forbidden(
             "a web page of another site sent this request, and in dev mode no credential shows that you wanted it; \
              open this address yourself, or send a token",
         )
         .into()),
         None if state.auth_mode == AuthMode::Dev => Ok(match named_user(headers)? {
-            Some(user) => Identity::Person {
+            Some(user) => Actor::Person {
                 name: user.as_str().to_owned(),
                 role: Role::Operator,
-                proof: Proof::Header,
+                credential: Credential::DevHeader,
             },
-            None => Identity::Person { name: "dev".to_owned(), role: Role::Operator, proof: Proof::Header },
+            None => Actor::Person { name: "dev".to_owned(), role: Role::Operator, credential: Credential::DevHeader },
         }),
         None => Err(Refusal::NoCredential.into()),
     }
 }
 
 /// An app's key is `package:key`; a token has no colon.
-pub(crate) async fn by_credential(state: &AppState, credential: &str) -> Result<Identity, Failure> {
+pub(crate) async fn by_credential(state: &AppState, credential: &str) -> Result<Actor, Failure> {
     if let Some((package, key)) = credential.split_once(':') {
         let refused = || Refusal::BadCredential("the API key does not fit this app".to_owned());
         let package: PackageName = package.parse().map_err(|_| refused())?;
         let app = state.catalog.app(&package).await?.ok_or_else(refused)?;
         let keys = app.head.record.keys().ok_or_else(refused)?;
         let fits = bool::from(Sha256::digest(key.as_bytes()).as_slice().ct_eq(&keys.key_hash));
-        return if fits { Ok(Identity::App(app)) } else { Err(refused().into()) };
+        return if fits { Ok(Actor::App(app)) } else { Err(refused().into()) };
     }
     let now = state.clock.now();
     let error = match state.tokens.verify(credential, now) {
         Ok(claims) => {
-            let proof = Proof::Token { until: claims.exp, id: claims.jti.clone() };
+            let credential = Credential::Token { expires_at: claims.exp, id: claims.jti.clone() };
             // Folded like every other name: one person has one name as a developer and as a user. A name that no user can
             // have, such as that of a build, stays as it is and acts for nobody.
             let name =
                 claims.sub.parse().map_or_else(|_| claims.sub.clone(), |user: UserId| user.to_string());
-            return Ok(Identity::Person { name, role: claims.role, proof });
+            return Ok(Actor::Person { name, role: claims.role, credential });
         }
         Err(error) => error,
     };
@@ -279,8 +232,8 @@ pub(crate) async fn by_credential(state: &AppState, credential: &str) -> Result<
         Some(_) if error == TokenError::Revoked => Err(Refusal::BadCredential(error.to_string()).into()),
         Some(oidc) => match oidc.verify(credential, now).await {
             Ok((user, until)) => {
-                let proof = Proof::Issuer { until };
-                Ok(Identity::Person { name: user.as_str().to_owned(), role: Role::User, proof })
+                let credential = Credential::IdentityProvider { expires_at: until };
+                Ok(Actor::Person { name: user.as_str().to_owned(), role: Role::User, credential })
             }
             Err(error) => Err(Refusal::BadCredential(error.to_string()).into()),
         },
@@ -289,24 +242,13 @@ pub(crate) async fn by_credential(state: &AppState, credential: &str) -> Result<
 }
 
 /// For whom a known one asks. A user for themselves; an operator for whom they name; an app for whom it names.
-fn for_whom(headers: &HeaderMap, who: &Identity) -> Result<UserId, Failure> {
-    let named = named_user(headers)?;
-    match (who, named) {
-        (Identity::Person { role: Role::Operator, .. } | Identity::App(_), Some(user)) => Ok(user),
-        (Identity::App(_) | Identity::Person { proof: Proof::Header, .. }, None) => {
-            Err(Refusal::NoUser.into())
-        }
-        (Identity::Person { name, .. }, named) => {
-            let own: UserId =
-                name.parse().map_err(|_| Refusal::BadCredential("the token names no user".to_owned()))?;
-            match named {
-                Some(other) if other != own => {
-                    Err(Refusal::Forbidden("this token is for another user").into())
-                }
-                _ => Ok(own),
-            }
-        }
-    }
+fn for_whom(headers: &HeaderMap, who: &Actor) -> Result<UserId, Failure> {
+    user_of(who, named_user(headers)?)
+}
+
+/// For whom an actor asks who names that user.
+fn user_of(who: &Actor, named: Option<UserId>) -> Result<UserId, Failure> {
+    who.user(named)?.map_err(|NoUserNamed| Refusal::NoUser.into())
 }
 
 impl FromRequestParts<AppState> for Anybody {
@@ -322,12 +264,12 @@ impl FromRequestParts<AppState> for ForUser {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
         let who = identify(state, &parts.headers).await?;
-        state.management.check(&who).map_err(Failure::from)?;
-        if matches!(who, Identity::App(_)) {
+        state.platform.limits.check(&who).map_err(Failure::from)?;
+        if matches!(who, Actor::App(_)) {
             return Err(Failure::from(Refusal::Forbidden("an app key cannot do this")).into());
         }
         let user = for_whom(&parts.headers, &who)?;
-        Ok(Self { user, lease: who.into() })
+        Ok(Self { user, actor: who })
     }
 }
 
@@ -336,7 +278,7 @@ impl FromRequestParts<AppState> for Person {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
         let who = identify(state, &parts.headers).await?;
-        state.management.check(&who).map_err(Failure::from)?;
+        state.platform.limits.check(&who).map_err(Failure::from)?;
         let user = match for_whom(&parts.headers, &who) {
             Ok(user) => Some(user),
             // In dev mode nobody has to be named, and a developer's name need not be one of a user.
@@ -344,8 +286,8 @@ impl FromRequestParts<AppState> for Person {
             Err(failure) => return Err(failure.into()),
         };
         match who {
-            Identity::Person { name, role, proof } => Ok(Self { name, role, proof, user }),
-            Identity::App(_) => Err(Failure::from(Refusal::Forbidden("an app key cannot do this")).into()),
+            Actor::Person { ref name, role, .. } => Ok(Self { name: name.clone(), role, actor: who, user }),
+            Actor::App(_) => Err(Failure::from(Refusal::Forbidden("an app key cannot do this")).into()),
         }
     }
 }
@@ -355,9 +297,9 @@ impl FromRequestParts<AppState> for Builder {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
         let who = identify(state, &parts.headers).await?;
-        state.management.check(&who).map_err(Failure::from)?;
+        state.platform.limits.check(&who).map_err(Failure::from)?;
         match who {
-            Identity::Person { role: Role::User, .. } => {
+            Actor::Person { role: Role::User, .. } => {
                 Err(Failure::from(Refusal::Forbidden("this needs a developer's or operator's token")).into())
             }
             who => Ok(Self(who)),
@@ -370,9 +312,9 @@ impl FromRequestParts<AppState> for Curator {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
         let who = identify(state, &parts.headers).await?;
-        state.management.check(&who).map_err(Failure::from)?;
+        state.platform.limits.check(&who).map_err(Failure::from)?;
         match who {
-            who @ Identity::Person { role: Role::Curator | Role::Operator, .. } => Ok(Self(who)),
+            who @ Actor::Person { role: Role::Curator | Role::Operator, .. } => Ok(Self(who)),
             _ => Err(Failure::from(Refusal::Forbidden("this needs a curator's or operator's token")).into()),
         }
     }
@@ -388,23 +330,23 @@ impl FromRequestParts<AppState> for ActingFor {
 
 /// A person opens a session: by token, or in dev mode by name, so that nobody needs glasses to try something. An app's key
 /// needs a user who has one.
-pub(crate) async fn acting(
+pub(crate) async fn acting_for(
     state: &AppState,
-    who: Identity,
-    headers: &HeaderMap,
+    who: Actor,
+    named: Option<UserId>,
 ) -> Result<ActingFor, Failure> {
-    let user = for_whom(headers, &who)?;
+    let user = user_of(&who, named)?;
     match who {
-        Identity::Person { name, proof, .. } => {
+        Actor::Person { name, credential, .. } => {
             if !state.sessions.keep_alive(&user) {
                 return Err(Failure::unavailable("too many users are live; try again later"));
             }
             // An operator who acts for a user is another caller than the user.
-            let is_user = name == user.as_str() || matches!(proof, Proof::Header);
+            let is_user = name == user.as_str() || matches!(credential, Credential::DevHeader);
             let caller = if is_user { Caller::User } else { Caller::Person(name.as_str().into()) };
-            Ok(ActingFor { user, caller, scope: Scope::Everything, lease: proof.into() })
+            Ok(ActingFor { user, caller, scope: Scope::Everything, lease: credential.into() })
         }
-        Identity::App(app) => {
+        Actor::App(app) => {
             if !state.sessions.is_live(&user) {
                 return Err(Refusal::NoSession.into());
             }
@@ -423,5 +365,5 @@ pub(crate) async fn acting(
 /// Who asks, and for whom, out of the headers of a request.
 pub(crate) async fn acting_over_mcp(state: &AppState, headers: &HeaderMap) -> Result<ActingFor, Failure> {
     let who = identify(state, headers).await?;
-    acting(state, who, headers).await
+    acting_for(state, who, named_user(headers)?).await
 }

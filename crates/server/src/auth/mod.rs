@@ -9,16 +9,18 @@
 mod identity;
 mod issue;
 mod oidc;
-mod tokens;
 
 pub(crate) use self::identity::{
-    ActingFor, Anybody, Builder, Curator, ForUser, Lease, Person, USER_HEADER, acting, acting_over_mcp,
+    ActingFor, Anybody, Builder, Curator, ForUser, Lease, Person, USER_HEADER, acting_for, acting_over_mcp,
     by_credential, identify, named_user,
 };
-pub(crate) use self::issue::issue;
 pub use self::{
-    identity::{Identity, Proof, Refusal},
-    issue::{Listing, OfflineToken, Wanted, issue_offline},
+    identity::Refusal,
+    issue::{Listing, OfflineToken, issue_offline},
     oidc::Oidc,
-    tokens::{Claims, Role, TokenError, Tokens},
 };
+pub use toolyard_platform::{
+    Actor, ActorOfUser, Credential, NoUserNamed,
+    tokens::{TokenDetails, TokenError, TokenSigner},
+};
+pub use toolyard_protocol::api::Role;

@@ -52,7 +52,6 @@ pub(crate) use self::{
 use crate::{
     auth::{self, ActingFor, USER_HEADER},
     body,
-    config::AuthMode,
     error::Failure,
     extract::Query,
     rest::{Answer, nothing},
@@ -249,7 +248,7 @@ fn new_id(state: &AppState, kind: &str) -> String {
 
 fn shows_credential(state: &AppState, headers: &HeaderMap) -> bool {
     headers.contains_key(header::AUTHORIZATION)
-        || (state.auth_mode == AuthMode::Dev && headers.contains_key(USER_HEADER))
+        || (state.trusts_user_header() && headers.contains_key(USER_HEADER))
 }
 
 /// One family of clients sends its credential in the body.
@@ -257,7 +256,7 @@ async fn by_body(state: &AppState, headers: &HeaderMap, request: &ChatRequest) -
     match &request.api_key {
         Some(key) => {
             let who = auth::by_credential(state, key.expose()).await?;
-            auth::acting(state, who, headers).await
+            auth::acting_for(state, who, auth::named_user(headers)?).await
         }
         None => auth::acting_over_mcp(state, headers).await,
     }

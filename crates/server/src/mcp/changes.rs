@@ -14,7 +14,10 @@ use tokio::{
     sync::{broadcast, watch},
     time::Duration,
 };
-use toolyard_core::{catalog::ListKind, ports::Change};
+use toolyard_core::{
+    catalog::ListKind,
+    ports::{AffectedViews, Change},
+};
 use toolyard_protocol::{PackageName, UserId, mcp::uri};
 
 use crate::{auth::ActingFor, state::AppState};
@@ -69,19 +72,21 @@ impl Changes {
 
     /// Something changed somewhere.
     pub(crate) fn hear(&self, change: &Change) {
-        match change {
-            Change::View(user) => {
+        if let Change::ResourceUpdated { package, user, uri } = change {
+            self.updated(package, user.as_ref(), uri);
+        }
+        match change.affected_views() {
+            AffectedViews::None => {}
+            AffectedViews::User(user) | AffectedViews::UserPackage(user, _) => {
                 if let Some(bell) = self.users.get(user) {
                     bell.rings.send_replace(());
                 }
             }
-            Change::App(_) | Change::Everybody => {
+            AffectedViews::Package(_) | AffectedViews::All => {
                 for bell in &self.users {
                     bell.rings.send_replace(());
                 }
             }
-            Change::Resource { package, user, uri } => self.updated(package, user.as_ref(), uri),
-            Change::Records(_) => {}
         }
     }
 

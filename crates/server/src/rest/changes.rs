@@ -17,7 +17,7 @@ use tokio::{
     sync::broadcast::error::RecvError,
     time::{Duration, Instant, Interval},
 };
-use toolyard_core::ports::{Change, RecordChange};
+use toolyard_core::ports::Change;
 use toolyard_protocol::{JsonLine, UserId, api::ApiErrorCode};
 
 use super::{Answer, tools::KEEP_ALIVE};
@@ -96,17 +96,39 @@ impl Audience {
     /// The lists of theirs that a change concerns.
     fn topics(&self, change: &Change) -> BTreeSet<Topic> {
         let topics: &[Topic] = match change {
-            Change::App(_) => &[Topic::Apps, Topic::Library, Topic::Installs, Topic::Tools, Topic::Upstreams],
-            Change::View(user) if self.user.as_ref() == Some(user) => {
+            Change::AppChanged(_)
+            | Change::AppRemoved(_)
+            | Change::UpstreamChanged(_)
+            | Change::UpstreamRemoved(_)
+            | Change::UpstreamOfferChanged(_) => {
+                &[Topic::Apps, Topic::Library, Topic::Installs, Topic::Tools, Topic::Upstreams]
+            }
+            Change::ViewChanged(user)
+            | Change::AppUninstalled { user, .. }
+            | Change::AuthorizationChanged { user, .. }
+                if self.user.as_ref() == Some(user) =>
+            {
                 &[Topic::Library, Topic::Installs, Topic::Tools, Topic::Plugins, Topic::Session]
             }
-            Change::Everybody => &[Topic::Library, Topic::Tools, Topic::Plugins, Topic::Upstreams],
-            Change::Records(RecordChange::Tokens(subject)) if self.sees_tokens_of(subject) => {
+            Change::SharedToolsChanged | Change::PluginListsChanged => {
+                &[Topic::Library, Topic::Tools, Topic::Plugins, Topic::Upstreams]
+            }
+            Change::TokenIssued { subject } | Change::TokenRevoked { subject, .. }
+                if self.sees_tokens_of(subject) =>
+            {
                 &[Topic::Tokens]
             }
-            Change::Records(RecordChange::Upstreams) => &[Topic::Upstreams],
-            Change::Records(RecordChange::PluginCatalogue) => &[Topic::Plugins],
-            Change::View(_) | Change::Records(RecordChange::Tokens(_)) | Change::Resource { .. } => &[],
+            Change::UpstreamStatusChanged => &[Topic::Upstreams],
+            Change::PluginCatalogueChanged => &[Topic::Plugins],
+            Change::Everything => &Topic::ALL,
+            Change::ViewChanged(_)
+            | Change::AppUninstalled { .. }
+            | Change::AuthorizationChanged { .. }
+            | Change::TokenIssued { .. }
+            | Change::TokenRevoked { .. }
+            | Change::AppSettingsChanged { .. }
+            | Change::PlatformSettingsChanged(_)
+            | Change::ResourceUpdated { .. } => &[],
         };
         topics.iter().copied().filter(|topic| self.sees(*topic)).collect()
     }
@@ -134,7 +156,7 @@ async fn stream(State(state): State<AppState>, who: Person) -> Answer {
     let watch = Watch {
         subscription,
         audience: Audience { name: who.name, role: who.role, user: who.user },
-        lease: who.proof.into(),
+        lease: who.actor.into(),
         beat: tokio::time::interval(KEEP_ALIVE),
         pending: PendingTopics::default(),
         is_ready: false,
@@ -264,15 +286,15 @@ mod tests {
             audience("dora", Role::Developer),
             audience("boss", Role::Operator),
         );
-        let app = Change::App("com.a".parse().unwrap());
+        let app = Change::AppChanged("com.a".parse().unwrap());
         assert!(!ada.topics(&app).contains(&Topic::Apps) && dora.topics(&app).contains(&Topic::Apps));
-        let view = Change::View("ada".parse().unwrap());
+        let view = Change::ViewChanged("ada".parse().unwrap());
         assert!(ada.topics(&view).contains(&Topic::Tools));
         assert!(dora.topics(&view).is_empty() && boss.topics(&view).is_empty());
-        let token = Change::Records(RecordChange::Tokens("ada".into()));
+        let token = Change::TokenIssued { subject: "ada".into() };
         assert!(dora.topics(&token).is_empty());
         assert_eq!((ada.topics(&token).len(), boss.topics(&token).len()), (1, 1));
-        let upstreams = Change::Records(RecordChange::Upstreams);
+        let upstreams = Change::UpstreamStatusChanged;
         assert!(ada.topics(&upstreams).is_empty() && !dora.topics(&upstreams).is_empty());
         assert_eq!(boss.all_topics().len(), Topic::ALL.len());
         assert_eq!(ada.all_topics().len(), Topic::ALL.len() - 2);

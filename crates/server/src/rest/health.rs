@@ -43,7 +43,7 @@ async fn readyz(State(state): State<AppState>) -> Answer {
     if stuck > 0 {
         return Err(Failure::unavailable(format!("{stuck} of the server's worker threads make no progress")));
     }
-    match timeout(STORE_TIMEOUT, state.stores.sqlite.ping()).await {
+    match timeout(STORE_TIMEOUT, state.stores.maintenance.ping()).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
             tracing::error!(%error, "the store does not take writes");
@@ -59,12 +59,13 @@ async fn metrics(State(state): State<AppState>, Anybody(who): Anybody) -> Result
         return Err(Refusal::Forbidden("this needs an operator's token").into());
     }
     state.call_metrics.set_gauges(state.executor.in_flight(), state.sessions.users());
+    let backlog = state.stores.maintenance.backlog();
     state.process.metrics.set(&ProcessNumbers {
         stuck: state.process.workers.stuck(),
         stalls: state.process.workers.stalls(),
         connections: state.process.connections.open(),
-        unwritten: state.stores.sqlite.unwritten_records(),
-        lost: state.stores.sqlite.lost_records(),
+        unwritten: backlog.unwritten,
+        lost: backlog.lost,
     });
     state.speech.metrics.set_dropped(state.sessions.dropped_utterances());
     let kind = HeaderValue::from_static("text/plain; version=0.0.4");

@@ -27,7 +27,7 @@ async fn icon(
     Anybody(who): Anybody,
     Path(package): Path<PackageName>,
 ) -> Answer {
-    state.management.check_costly(&who)?;
+    state.platform.limits.check_costly(&who)?;
     let missing = |why: &str| {
         Failure::new(ApiErrorCode::NotFound, format!("there is no picture of {package} to show: {why}"))
     };

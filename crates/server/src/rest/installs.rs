@@ -3,16 +3,12 @@
 use axum::extract::State;
 use http::Method;
 use serde::Serialize;
-use toolyard_core::ports::Change;
-use toolyard_protocol::{
-    api::InstallSummary,
-    session::{iso_millis, webhook::StopReason},
-};
+use toolyard_platform::installs;
+use toolyard_protocol::{api::InstallSummary, session::iso_millis};
 
 use super::{Answer, nothing, ok, package};
 use crate::{
     auth::ForUser,
-    error::Failure,
     extract::Path,
     routes::{Access, Route},
     state::AppState,
@@ -81,45 +77,21 @@ async fn list(State(state): State<AppState>, who: ForUser) -> Answer {
 }
 
 async fn install(State(state): State<AppState>, who: ForUser, Path(name): Path<String>) -> Answer {
-    let name = package(&name)?;
-    if !state.stores.installs.install(&who.user, &name, state.clock.now()).await? {
-        return Err(Failure::not_found(format_args!("app {name}")));
-    }
-    state.signals.publish(Change::View(who.user));
+    installs::install(&state.platform, &who.into(), &package(&name)?).await?;
     nothing()
 }
 
 async fn uninstall(State(state): State<AppState>, who: ForUser, Path(name): Path<String>) -> Answer {
-    let name = package(&name)?;
-    if !state.stores.installs.uninstall(&who.user, &name).await? {
-        return Err(Failure::not_found(format_args!("install of {name}")));
-    }
-    if state.stores.apps.find(&name).await?.is_some_and(|app| app.upstream().is_some()) {
-        // The store has forgotten it; connections and links are left.
-        state
-            .upstreams
-            .forget_user(&name, &who.user)
-            .await
-            .map_err(|error| Failure::unavailable(error.to_string()))?;
-    }
-    state.signals.publish(Change::View(who.user.clone()));
-    let _ = state.sessions.stop(&who.user, &name, StopReason::UserDisabled).await;
+    installs::uninstall(&state.platform, &who.into(), &package(&name)?).await?;
     nothing()
 }
 
 async fn grant(State(state): State<AppState>, who: ForUser, Path(name): Path<String>) -> Answer {
-    set_grant(&state, &who, &name, true).await
+    installs::grant_assistant(&state.platform, &who.into(), &package(&name)?, true).await?;
+    nothing()
 }
 
 async fn revoke(State(state): State<AppState>, who: ForUser, Path(name): Path<String>) -> Answer {
-    set_grant(&state, &who, &name, false).await
-}
-
-async fn set_grant(state: &AppState, who: &ForUser, name: &str, assistant: bool) -> Answer {
-    let name = package(name)?;
-    if !state.stores.installs.grant(&who.user, &name, assistant).await? {
-        return Err(Failure::not_found(format_args!("install of {name}")));
-    }
-    state.signals.publish(Change::View(who.user.clone()));
+    installs::grant_assistant(&state.platform, &who.into(), &package(&name)?, false).await?;
     nothing()
 }

@@ -13,7 +13,7 @@ use toolyard_protocol::{
 
 use super::{package, tools::failure_in};
 use crate::{
-    auth::{ActingFor, Anybody, Identity, Refusal},
+    auth::{self, Actor, Anybody, Refusal},
     body::JsonBytes,
     calls::{self, Asked},
     error::{Failure, json as answer, status_of},
@@ -85,15 +85,6 @@ fn old_failure(failure: Failure) -> Response {
     }
 }
 
-/// For whom a known one may ask here: everybody for themselves, operators for all, apps with the user in the header.
-async fn acting(state: &AppState, who: Identity, user: &UserId) -> Result<ActingFor, Failure> {
-    let mut headers = HeaderMap::new();
-    if let Ok(user) = HeaderValue::try_from(user.as_str()) {
-        headers.insert(crate::auth::USER_HEADER, user);
-    }
-    crate::auth::acting(state, who, &headers).await
-}
-
 async fn app_tools(
     State(state): State<AppState>,
     Anybody(who): Anybody,
@@ -105,13 +96,13 @@ async fn app_tools(
         let app = app.ok_or_else(|| Failure::not_found(format_args!("app {name}")))?;
         let visible = match &who {
             who if who.may_change(&app.head.record.owner, &name) => true,
-            Identity::Person { name: user, .. } => match user.parse() {
+            Actor::Person { name: user, .. } => match user.parse() {
                 Ok(user) => {
                     state.stores.installs.of(&user).await?.iter().any(|install| install.package == name)
                 }
                 Err(_) => false,
             },
-            Identity::App(_) => false,
+            Actor::App(_) => false,
         };
         if visible { Ok(app) } else { Err(Failure::not_found(format_args!("app {name}"))) }
     };
@@ -136,7 +127,7 @@ async fn user_tools(
         return old_error(StatusCode::NOT_FOUND, "User not found");
     };
     let view = async {
-        let acting = acting(&state, who, &user).await?;
+        let acting = auth::acting_for(&state, who, Some(user.clone())).await?;
         Ok::<_, Failure>(state.catalog.view(&acting.user, acting.scope).await?)
     };
     match view.await {
@@ -178,7 +169,7 @@ async fn call(
 
 async fn run(
     state: &AppState,
-    who: Identity,
+    who: Actor,
     name: &str,
     headers: &HeaderMap,
     body: &[u8],
@@ -193,7 +184,7 @@ async fn run(
         tool.parse::<LocalName>().map_err(|error| bad(&error.to_string()))?,
     );
     let user = user.parse().map_err(|error: toolyard_protocol::id::InvalidId| bad(&error.to_string()))?;
-    let acting = acting(state, who, &user).await.map_err(old_failure)?;
+    let acting = auth::acting_for(state, who, Some(user)).await.map_err(old_failure)?;
     let arguments = call
         .tool_parameters
         .map(|parameters| toolyard_protocol::raw::to_raw::<Map<String, Value>>(&parameters));

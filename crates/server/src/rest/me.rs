@@ -8,7 +8,7 @@ use toolyard_protocol::{UserId, session::iso_millis};
 
 use super::{Answer, ok};
 use crate::{
-    auth::{Person, Proof, Role},
+    auth::{Actor, Credential, Person, Role},
     config::AuthMode,
     routes::{Access, Route},
     state::AppState,
@@ -64,9 +64,14 @@ struct SpeechAbilities {
 }
 
 async fn me(State(state): State<AppState>, who: Person) -> Answer {
-    let ends = match who.proof {
-        Proof::Header => None,
-        Proof::Token { until, .. } | Proof::Issuer { until } => jiff::Timestamp::from_second(until).ok(),
+    let ends = match &who.actor {
+        Actor::Person {
+            credential: Credential::Token { expires_at, .. } | Credential::IdentityProvider { expires_at },
+            ..
+        } => jiff::Timestamp::from_second(*expires_at).ok(),
+        Actor::Person { credential: Credential::DevHeader | Credential::Embedded, .. } | Actor::App(_) => {
+            None
+        }
     };
     ok(&Me {
         name: who.name,

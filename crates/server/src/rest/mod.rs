@@ -1,6 +1,6 @@
-//! The REST door: one module a noun. Handlers read the request, ask core, stores and sessions, and answer; nothing else.
+//! The REST door: one module a noun. Handlers read the request, call a verb of the platform or the executor, and write the
+//! response.
 
-mod app_config;
 pub(crate) mod apps;
 pub(crate) mod calls;
 pub(crate) mod changes;
@@ -14,7 +14,6 @@ pub(crate) mod library;
 pub(crate) mod me;
 pub(crate) mod models;
 pub(crate) mod oauth;
-mod older_tools;
 pub(crate) mod plugins;
 pub(crate) mod sdk;
 pub(crate) mod seen;

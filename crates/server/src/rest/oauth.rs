@@ -12,14 +12,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
-use toolyard_protocol::{
-    UserId,
-    api::ApiErrorCode,
-    upstream::{UpstreamAuth, id_of},
-};
+use toolyard_platform::upstreams;
+use toolyard_protocol::{UserId, api::ApiErrorCode, upstream::id_of};
 use toolyard_sources::upstream::{AuthorizeError, Callback};
 
-use super::{Answer, nothing, upstreams::found};
+use super::{Answer, nothing};
 use crate::{
     auth::ForUser,
     body::FormBytes,
@@ -82,8 +79,9 @@ struct Link {
 }
 
 async fn authorize(State(state): State<AppState>, who: ForUser, Path(id): Path<String>) -> Answer {
-    let (app, record) = visible(&state, &who.user, &id).await?;
-    let begun = state.upstreams.authorize(&app, &record, &who.user).await.map_err(told)?;
+    let upstream = upstreams::find_for_user(&state.platform, &who.user, &id).await?;
+    let begun =
+        state.upstreams.authorize(&upstream.package, &upstream.record, &who.user).await.map_err(told)?;
     let secure = if state.base_url().starts_with("https:") { "; Secure" } else { "" };
     let cookie = format!(
         "{COOKIE}={}; Path=/oauth/callback; HttpOnly; SameSite=Lax; Max-Age=600{secure}",
@@ -97,27 +95,8 @@ async fn authorize(State(state): State<AppState>, who: ForUser, Path(id): Path<S
 }
 
 async fn forget(State(state): State<AppState>, who: ForUser, Path(id): Path<String>) -> Answer {
-    let (app, _) = visible(&state, &who.user, &id).await?;
-    state.upstreams.forget_user(&app, &who.user).await.map_err(told)?;
+    upstreams::forget_authorization(&state.platform, &who.into(), &id).await?;
     nothing()
-}
-
-/// An upstream that the user has: installed, or everybody's.
-async fn visible(
-    state: &AppState,
-    user: &UserId,
-    id: &str,
-) -> Result<(toolyard_protocol::PackageName, toolyard_core::ports::UpstreamRecord), Failure> {
-    let (app, record) = found(state, id).await?;
-    let installed =
-        state.stores.installs.of(user).await?.iter().any(|install| install.package == app.package);
-    if !installed && !record.details.for_all {
-        return Err(Failure::not_found(format_args!("upstream {id}")));
-    }
-    if record.details.auth != UpstreamAuth::OAuth {
-        return Err(Failure::invalid(format!("{id} needs no authorization of its users")));
-    }
-    Ok((app.package, record))
 }
 
 fn told(error: AuthorizeError) -> Failure {

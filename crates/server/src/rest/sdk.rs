@@ -4,24 +4,18 @@ use axum::extract::State;
 use http::{HeaderMap, Method, header};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use toolyard_protocol::{AppSessionId, PackageName, UserId, api::ApiErrorCode, app::DeclaredPermission};
+use toolyard_platform::settings;
+use toolyard_protocol::{AppSessionId, PackageName, UserId, app::DeclaredPermission};
 
 use super::{Answer, ok, package};
 use crate::{
-    auth::{Anybody, Identity, Refusal},
+    auth::{Anybody, Refusal},
     body::JsonBody,
     error::Failure,
     extract::Path,
     routes::{Access, Route},
     state::AppState,
 };
-
-/// Largest value, in bytes of JSON.
-const MAX_VALUE_BYTES: usize = 100 * 1024;
-/// Everything that one app keeps for one user, in bytes.
-const MAX_TOTAL_BYTES: usize = 1024 * 1024;
-/// Longest key.
-const MAX_KEY_BYTES: usize = 256;
 
 pub(crate) fn routes() -> Vec<Route> {
     const ALL: &str = "/api/sdk/simple-storage/{user}";
@@ -43,7 +37,7 @@ pub(crate) fn routes() -> Vec<Route> {
             "/appsettings/user/{package}",
             Access::App,
             "The user's settings of an app, by the session's id",
-            settings,
+            app_settings,
         ),
         Route::new(
             Method::GET,
@@ -85,23 +79,13 @@ struct PermissionsBody {
     permissions: Vec<DeclaredPermission>,
 }
 
-/// Which app keeps what for whom: an app sees its own, for users who installed it.
-async fn whose(state: &AppState, who: &Identity, user: &str) -> Result<(UserId, PackageName), Failure> {
-    let Identity::App(app) = who else {
-        return Err(
-            Refusal::Forbidden("this needs the app's key: `Authorization: Bearer package:key`").into()
-        );
-    };
-    let user: UserId = user.parse().map_err(|error| Failure::invalid(format!("{error}")))?;
-    let installs = state.stores.installs.of(&user).await?;
-    let package = app.head.package();
-    let installed = installs.iter().any(|install| install.package == *package);
-    if installed { Ok((user, package.clone())) } else { Err(Failure::not_found("such user")) }
+fn user_id(text: &str) -> Result<UserId, Failure> {
+    text.parse().map_err(|error| Failure::invalid(format!("{error}")))
 }
 
 async fn read_all(State(state): State<AppState>, Anybody(who): Anybody, Path(user): Path<String>) -> Answer {
-    let (user, app) = whose(&state, &who, &user).await?;
-    ok(&Stored { success: true, data: Value::Object(state.stores.data.stored(&user, &app).await?) })
+    let data = settings::read_app_data(&state.platform, &who, &user_id(&user)?).await?;
+    ok(&Stored { success: true, data: Value::Object(data) })
 }
 
 async fn read_one(
@@ -109,8 +93,7 @@ async fn read_one(
     Anybody(who): Anybody,
     Path((user, key)): Path<(String, String)>,
 ) -> Answer {
-    let (user, app) = whose(&state, &who, &user).await?;
-    let data = state.stores.data.stored(&user, &app).await?.remove(&key);
+    let data = settings::read_app_data(&state.platform, &who, &user_id(&user)?).await?.remove(&key);
     ok(&Stored { success: true, data: data.ok_or_else(|| Failure::not_found("such key"))? })
 }
 
@@ -120,8 +103,8 @@ async fn write(
     Path(user): Path<String>,
     JsonBody(entries): JsonBody<Entries>,
 ) -> Answer {
-    let (user, app) = whose(&state, &who, &user).await?;
-    store(&state, &user, &app, entries.data).await
+    settings::write_app_data(&state.platform, &who, &user_id(&user)?, entries.data).await?;
+    ok(&Done { success: true })
 }
 
 async fn write_one(
@@ -130,25 +113,8 @@ async fn write_one(
     Path((user, key)): Path<(String, String)>,
     JsonBody(entry): JsonBody<OneValue>,
 ) -> Answer {
-    let (user, app) = whose(&state, &who, &user).await?;
-    store(&state, &user, &app, Map::from_iter([(key, entry.value)])).await
-}
-
-async fn store(state: &AppState, user: &UserId, app: &PackageName, entries: Map<String, Value>) -> Answer {
-    let too_large = |what: String| Failure::new(ApiErrorCode::TooLarge, what);
-    for (key, value) in &entries {
-        if key.is_empty() || key.len() > MAX_KEY_BYTES {
-            return Err(Failure::invalid(format!("a key has 1 to {MAX_KEY_BYTES} bytes")));
-        }
-        if value.to_string().len() > MAX_VALUE_BYTES {
-            return Err(too_large(format!("`{key}` is larger than {MAX_VALUE_BYTES} bytes")));
-        }
-    }
-    if !state.stores.data.store(user, app, entries, MAX_TOTAL_BYTES).await? {
-        return Err(too_large(format!(
-            "an app keeps at most {MAX_TOTAL_BYTES} bytes for a user; nothing was stored"
-        )));
-    }
+    let entries = Map::from_iter([(key, entry.value)]);
+    settings::write_app_data(&state.platform, &who, &user_id(&user)?, entries).await?;
     ok(&Done { success: true })
 }
 
@@ -157,8 +123,7 @@ async fn remove_all(
     Anybody(who): Anybody,
     Path(user): Path<String>,
 ) -> Answer {
-    let (user, app) = whose(&state, &who, &user).await?;
-    state.stores.data.forget(&user, &app, None).await?;
+    settings::remove_app_data(&state.platform, &who, &user_id(&user)?, None).await?;
     ok(&Done { success: true })
 }
 
@@ -167,13 +132,12 @@ async fn remove_one(
     Anybody(who): Anybody,
     Path((user, key)): Path<(String, String)>,
 ) -> Answer {
-    let (user, app) = whose(&state, &who, &user).await?;
-    state.stores.data.forget(&user, &app, Some(&key)).await?;
+    settings::remove_app_data(&state.platform, &who, &user_id(&user)?, Some(&key)).await?;
     ok(&Done { success: true })
 }
 
 /// The SDK sends the session's id as its credential; it is unguessable and known to the app alone.
-async fn settings(State(state): State<AppState>, Path(name): Path<String>, headers: HeaderMap) -> Answer {
+async fn app_settings(State(state): State<AppState>, Path(name): Path<String>, headers: HeaderMap) -> Answer {
     let name = package(&name)?;
     let bearer = headers.get(header::AUTHORIZATION).and_then(|text| text.to_str().ok());
     let session =

@@ -9,7 +9,7 @@ use toolyard_protocol::{
 };
 
 use crate::{
-    auth::{Identity, Proof, Refusal, Role},
+    auth::{Actor, Credential, Refusal, Role},
     error::Failure,
     state::AppState,
 };
@@ -27,11 +27,11 @@ pub(super) enum View {
 
 impl View {
     /// Which calls are asked for, as far as they are this one's to see.
-    pub(super) fn of(who: &Identity, user: Option<&str>, of: Option<&str>) -> Result<Self, Failure> {
+    pub(super) fn of(who: &Actor, user: Option<&str>, of: Option<&str>) -> Result<Self, Failure> {
         match (of, who) {
             (
                 Some("apps"),
-                Identity::Person { role: Role::Developer | Role::Curator | Role::Operator, name, .. },
+                Actor::Person { role: Role::Developer | Role::Curator | Role::Operator, name, .. },
             ) => Ok(Self::Apps(name.clone())),
             (Some("apps"), _) => Err(Refusal::Forbidden("this needs a developer's token").into()),
             (Some(_), _) => Err(Failure::invalid("of: expected `apps`")),
@@ -120,18 +120,20 @@ const fn is_from_app(code: ErrorCode) -> bool {
 }
 
 /// Whose calls: everybody's only for operators.
-fn whose(who: &Identity, named: Option<&str>) -> Result<Option<UserId>, Failure> {
+fn whose(who: &Actor, named: Option<&str>) -> Result<Option<UserId>, Failure> {
     let parse =
         |text: &str| text.parse::<UserId>().map_err(|error| Failure::invalid(format!("user: {error}")));
     match (who, named) {
-        (Identity::App(_), _) => Err(Refusal::Forbidden("an app key cannot read the ledger").into()),
-        (Identity::Person { role: Role::Operator, .. }, Some(user)) => parse(user).map(Some),
+        (Actor::App(_), _) => Err(Refusal::Forbidden("an app key cannot read the ledger").into()),
+        (Actor::Person { role: Role::Operator, .. }, Some(user)) => parse(user).map(Some),
         // In dev mode the header says who asks; the operator who names nobody sees all.
-        (Identity::Person { role: Role::Operator, proof: Proof::Header, name }, None) if name != "dev" => {
+        (Actor::Person { role: Role::Operator, credential: Credential::DevHeader, name }, None)
+            if name != "dev" =>
+        {
             parse(name).map(Some)
         }
-        (Identity::Person { role: Role::Operator, .. }, None) => Ok(None),
-        (Identity::Person { name, .. }, named) => {
+        (Actor::Person { role: Role::Operator, .. }, None) => Ok(None),
+        (Actor::Person { name, .. }, named) => {
             let own = parse(name)?;
             match named.map(parse).transpose()? {
                 Some(other) if other != own => {

@@ -13,6 +13,7 @@ use toolyard_core::{
     catalog::check_set,
     schema::pool::{SET_TIMEOUT, WorkOwner, WorkPool},
 };
+use toolyard_platform::apps;
 use toolyard_protocol::{
     Alias, PackageName, Problem, ToolName,
     api::ToolSet,
@@ -20,7 +21,7 @@ use toolyard_protocol::{
     tool::{MAX_PROBLEMS, MAX_TOOLS, ToolDefinition},
 };
 
-use super::{Answer, apps::owned, ok, older_tools::to_definitions, package};
+use super::{Answer, ok, package};
 use crate::{
     auth::Builder,
     body::LargeJsonBody,
@@ -79,12 +80,12 @@ async fn check(
     Path(name): Path<String>,
     LargeJsonBody(set): LargeJsonBody<ToolSet>,
 ) -> Answer {
-    state.management.check_costly(&who)?;
-    let app = owned(&state, &who, &package(&name)?).await?;
+    state.platform.limits.check_costly(&who)?;
+    let app = apps::find_owned(&state.platform, &who, &package(&name)?).await?;
     let ToolSet { tools, prompts, resources, resource_templates } = set;
     let items = Items { prompts, resources, resource_templates };
     let family = state.models.family();
-    let tools = match to_definitions(tools) {
+    let tools = match apps::to_definitions(tools) {
         Ok(tools) => tools,
         Err(problems) => return ok(&Checked { ok: false, problems, tools: Vec::new() }),
     };

@@ -6,23 +6,19 @@ use axum::extract::State;
 use http::Method;
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
-use sha2::{Digest, Sha256};
-use toolyard_core::{
-    catalog::{alias_clashes, check_set_on_pool},
-    ports::{Change, StoredSet},
-};
+use toolyard_core::ports::StoredSet;
+use toolyard_platform::apps;
 use toolyard_protocol::{
-    Alias, PackageName, Problem, ToolName,
+    PackageName,
     api::{EntryDiff, ListDiff, ToolSet, VersionDiff, VersionSummary},
     items::{ItemKind, Items},
     raw::RawFields,
     session::iso_millis,
-    tool::ToolDefinition,
 };
 
-use super::{Answer, apps::owned, ok, older_tools::to_definitions, package};
+use super::{Answer, ok, package};
 use crate::{
-    auth::{Builder, Identity},
+    auth::Builder,
     body::LargeJsonBody,
     error::Failure,
     extract::Path,
@@ -106,71 +102,25 @@ struct SetBody {
     items: Items,
 }
 
-/// A checked set as it is stored.
-pub(crate) fn set_of(tools: Vec<Box<RawValue>>, items: Items, who: &Identity) -> StoredSet {
-    StoredSet { hash: hash_of(&tools, &items), tools, items, by: who.name() }
-}
-
-/// A list that is empty leaves no trace, so a set of tools alone has the hash that it had before there was anything else.
-fn hash_of(tools: &[Box<RawValue>], items: &Items) -> String {
-    let mut hash = Sha256::new();
-    let mut add = |text: &str| {
-        hash.update((text.len() as u64).to_be_bytes());
-        hash.update(text.as_bytes());
-    };
-    tools.iter().for_each(|tool| add(tool.get()));
-    for (kind, list) in items.lists().into_iter().filter(|(_, list)| !list.is_empty()) {
-        // Every definition is an object, so no definition is taken for the name of a list.
-        add(kind.member());
-        list.iter().for_each(|item| add(item.get()));
-    }
-    hex::encode(hash.finalize())
-}
-
 async fn publish(
     State(state): State<AppState>,
-    Builder(who): Builder,
+    Builder(actor): Builder,
     Path(name): Path<String>,
     LargeJsonBody(set): LargeJsonBody<ToolSet>,
 ) -> Answer {
-    let app = owned(&state, &who, &package(&name)?).await?;
-    let ToolSet { tools, prompts, resources, resource_templates } = set;
-    let items = Items { prompts, resources, resource_templates };
-    let not_changed = |problems| Failure::problems("the tools were not changed", problems);
-    let tools = to_definitions(tools).map_err(not_changed)?;
-    let definitions = check_set_on_pool(&app.package, &tools, &items).await.map_err(not_changed)?;
-    let clashes = clashes(&state, &app.package, &definitions).await?;
-    if !clashes.is_empty() {
-        return Err(not_changed(clashes));
-    }
-    let set = set_of(tools, items, &who);
-    let published = state.stores.definitions.publish(&app.package, set, state.clock.now()).await?;
-    let version = published.ok_or_else(|| Failure::not_found(format_args!("app {name}")))?;
-    state.signals.publish(Change::App(app.package));
+    let version = apps::publish_tools(&state.platform, &actor, &package(&name)?, set).await?;
     ok(&Published { version })
 }
 
-/// Which tools would have an alias that another one had first.
-pub(crate) async fn clashes(
-    state: &AppState,
-    package: &PackageName,
-    definitions: &[ToolDefinition],
-) -> Result<Vec<Problem>, Failure> {
-    let aliases = definitions.iter().map(|tool| ToolName::new(package, &tool.name).alias());
-    let hashed: Vec<Alias> = aliases.filter(|alias| alias.undo().is_none()).collect();
-    let owners = state.stores.definitions.alias_owners(&hashed).await?;
-    Ok(alias_clashes(package, definitions, &owners))
-}
-
 async fn current(State(state): State<AppState>, Builder(who): Builder, Path(name): Path<String>) -> Answer {
-    let app = owned(&state, &who, &package(&name)?).await?;
+    let app = apps::find_owned(&state.platform, &who, &package(&name)?).await?;
     let set = state.stores.definitions.version(&app.package, app.tools_version).await?;
     let (tools, items) = set.map(|set| (set.tools, set.items)).unwrap_or_default();
     ok(&SetBody { version: app.tools_version, tools, items })
 }
 
 async fn versions(State(state): State<AppState>, Builder(who): Builder, Path(name): Path<String>) -> Answer {
-    let app = owned(&state, &who, &package(&name)?).await?;
+    let app = apps::find_owned(&state.platform, &who, &package(&name)?).await?;
     let versions = state.stores.definitions.versions(&app.package).await?.into_iter();
     let versions = versions.map(|info| VersionSummary {
         version: info.version,
@@ -193,21 +143,17 @@ async fn version(
     Builder(who): Builder,
     Path((name, version)): Path<(String, u64)>,
 ) -> Answer {
-    let app = owned(&state, &who, &package(&name)?).await?;
+    let app = apps::find_owned(&state.platform, &who, &package(&name)?).await?;
     let set = find(&state, &app.package, version).await?;
     ok(&SetBody { version, tools: set.tools, items: set.items })
 }
 
 async fn activate(
     State(state): State<AppState>,
-    Builder(who): Builder,
+    Builder(actor): Builder,
     Path((name, version)): Path<(String, u64)>,
 ) -> Answer {
-    let app = owned(&state, &who, &package(&name)?).await?;
-    if !state.stores.definitions.activate(&app.package, version, state.clock.now()).await? {
-        return Err(Failure::not_found(format_args!("version {version} of {name}")));
-    }
-    state.signals.publish(Change::App(app.package));
+    apps::activate_tools(&state.platform, &actor, &package(&name)?, version).await?;
     ok(&Published { version })
 }
 
@@ -216,7 +162,7 @@ async fn diff(
     Builder(who): Builder,
     Path((name, from, to)): Path<(String, u64, u64)>,
 ) -> Answer {
-    let app = owned(&state, &who, &package(&name)?).await?;
+    let app = apps::find_owned(&state.platform, &who, &package(&name)?).await?;
     let (from, to) = (find(&state, &app.package, from).await?, find(&state, &app.package, to).await?);
     let items = |kind: ItemKind, from: &[Box<RawValue>], to: &[Box<RawValue>]| {
         difference(&by(kind.key(), from), &by(kind.key(), to))
@@ -252,24 +198,4 @@ fn difference(from: &BTreeMap<String, RawFields>, to: &BTreeMap<String, RawField
         (!fields.is_empty()).then(|| EntryDiff { name: name.clone(), fields })
     });
     ListDiff { added: only(to, from), removed: only(from, to), changed: changed.collect() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn list(text: &str) -> Vec<Box<RawValue>> {
-        serde_json::from_str(text).unwrap()
-    }
-
-    #[test]
-    fn tools_alone_hash_as_they_did_before_there_was_anything_else() {
-        let tools = list(r#"[{"name":"a"}]"#);
-        let plain = hash_of(&tools, &Items::default());
-        assert_eq!(plain, hex::encode(Sha256::digest(b"\0\0\0\0\0\0\0\x0c{\"name\":\"a\"}")));
-        let prompts = Items { prompts: list(r#"[{"name":"a"}]"#), ..Items::default() };
-        let resources = Items { resources: list(r#"[{"name":"a"}]"#), ..Items::default() };
-        let hashes = [plain, hash_of(&tools, &prompts), hash_of(&tools, &resources), hash_of(&[], &prompts)];
-        assert_eq!(hashes.iter().collect::<std::collections::HashSet<_>>().len(), hashes.len());
-    }
 }

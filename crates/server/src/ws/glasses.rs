@@ -14,7 +14,7 @@ use toolyard_sessions::DeviceOrder;
 
 use super::pump::{Incoming, Pump, bounded};
 use crate::{
-    auth::{ForUser, Identity, Lease, Role, by_credential, named_user},
+    auth::{Actor, ForUser, Lease, Role, by_credential, named_user},
     config::AuthMode,
     error::Failure,
     rest::{Answer, ok, session::open},
@@ -43,7 +43,7 @@ pub(super) struct GlassesTicket {
 }
 
 pub(super) async fn ticket(State(state): State<AppState>, who: ForUser) -> Answer {
-    let opens = Opens::Glasses(who.user, who.lease);
+    let opens = Opens::Glasses(who.user, who.actor.into());
     let ticket = state.tickets.give(opens, state.clock.now(), &*state.ids)?;
     ok(&GlassesTicket { ticket, expires_in_s: state.tickets.lifetime_s() })
 }
@@ -88,11 +88,11 @@ async fn device_user(
     let (user, lease) = match query.token.as_deref().or(bearer) {
         Some(token) => match by_credential(state, token).await {
             // An operator connects a device for whom they name, as they call tools for whom they name.
-            Ok(Identity::Person { name, role, proof }) => match named {
-                Some(user) if role == Role::Operator => (user, proof.into()),
-                _ => (name.parse().map_err(|error| format!("{error}"))?, proof.into()),
+            Ok(Actor::Person { name, role, credential }) => match named {
+                Some(user) if role == Role::Operator => (user, credential.into()),
+                _ => (name.parse().map_err(|error| format!("{error}"))?, credential.into()),
             },
-            Ok(Identity::App(_)) => return Err("a device needs a user's token".to_owned()),
+            Ok(Actor::App(_)) => return Err("a device needs a user's token".to_owned()),
             Err(_) => return Err("the token is not valid here".to_owned()),
         },
         None if state.auth_mode == AuthMode::Dev => {

@@ -57,10 +57,11 @@ async fn a_database_does_not_get_a_new_root_key_by_itself() {
 
 #[tokio::test]
 async fn no_token_is_made_with_a_key_that_the_server_does_not_have() {
-    use toolyard_server::auth::{Role, Wanted, issue_offline};
+    use toolyard_server::auth::{Role, TokenDetails, issue_offline};
     let p = Platform::start().await;
     let (config, _folder, _clock) = p.stop().await;
-    let wanted = Wanted { name: "t", subject: "ada", role: Role::User, seconds: 60, by: "t", with: None };
+    let wanted =
+        TokenDetails { name: "t", subject: "ada", role: Role::User, seconds: 60, by: "t", made_with: None };
     issue_offline(&config, wanted).await.unwrap();
     let key = config.store.path.with_file_name("root.key");
     std::fs::remove_file(&key).unwrap();

@@ -45,7 +45,7 @@ async fn a_key_whose_outcome_could_not_be_stored_is_not_held_for_ever() {
     let (answer, ()) = tokio::join!(user.call(&tool, json!({ "text": "hi" })), async {
         app.wait_seen("/tool", 1).await;
         assert_eq!(p.state.executor.keys_in_flight(), 1);
-        p.state.stores.sqlite.close().await;
+        p.state.stores.maintenance.close().await;
         app.let_line_through();
     });
     answer.expect(200);

@@ -12,9 +12,9 @@ use toolyard_protocol::{
     plugin::{Manifest, Permissions, PluginId, PluginTool},
     raw::to_raw,
 };
-use toolyard_trust::{Status, Verdict};
+use toolyard_trust::{PluginJudge, Status, Verdict};
 
-use super::{switched_off, trust::Trust};
+use super::switched_off;
 
 /// What stands before the id of a plugin in the name of its package.
 const PREFIX: &str = "plugin.";
@@ -40,10 +40,10 @@ pub(super) fn id_of(package: &PackageName) -> Option<PluginId> {
     package.as_str().strip_prefix(PREFIX)?.parse().ok()
 }
 
-pub(super) fn load(row: InstalledPlugin, trust: &Trust, now: Timestamp) -> Loaded {
+pub(super) fn load(row: InstalledPlugin, judge: &dyn PluginJudge, now: Timestamp) -> Loaded {
     let mut loaded =
         Loaded { row, manifest: None, verdict: None, permissions: Permissions::default(), hidden: None };
-    match trust.judge_text(&loaded.row.manifest, Some(&loaded.row.hash), now) {
+    match judge.judge_text(&loaded.row.manifest, Some(&loaded.row.hash), now) {
         Err(why) => loaded.hidden = Some(format!("modified: {why}")),
         // The id is what the row hangs on, and the older form's signature does not cover it.
         Ok(judged) if judged.manifest.id != loaded.row.id => {

@@ -2,7 +2,6 @@
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | whom we believe: keys, what was called back, what is allowed unsigned | [`Trust`] |
 //! | a stored plugin, judged anew at each load | `load` |
 //! | the run of one tool | `run` |
 //! | what a run comes to | `outcome` |
@@ -14,7 +13,6 @@ mod outcome;
 mod run;
 mod storage;
 mod stuck;
-mod trust;
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,8 +21,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_core::{
     CallContext, Reply, Tool, ToolError,
     ports::{
-        Change, Clock, InstalledPlugin, InstalledPlugins, PluginData, Plugins, Ready, Room, Signals,
-        StoreError, Switch, ToolSource, UserPlugin,
+        Change, Clock, InstalledPlugin, PluginRuns, Plugins, Ready, Room, StoreError, Stores, Switch,
+        ToolSource, UserPlugin,
     },
     schema::ValidArguments,
 };
@@ -40,11 +38,10 @@ use toolyard_sandbox::{
     process::{PoolParts, SlotLimits, WorkerPool},
 };
 
+use toolyard_trust::PluginJudge;
+
+pub use self::load::Loaded;
 use self::stuck::Stuck;
-pub use self::{
-    load::Loaded,
-    trust::{InForce, Judged, Trust, TrustError, TrustSetup},
-};
 
 /// Bounds of plugins.
 #[derive(Debug, Clone)]
@@ -67,14 +64,10 @@ pub struct PluginSettings {
 
 /// What the source needs.
 pub struct PluginParts {
-    /// Who has which plugins.
-    pub installed: Arc<dyn InstalledPlugins>,
-    /// What those keep.
-    pub data: Arc<dyn PluginData>,
-    /// Whom we believe.
-    pub trust: Arc<Trust>,
-    /// The news that a user's view changed.
-    pub signals: Arc<dyn Signals>,
+    /// Who has which plugins, and what those keep.
+    pub stores: Stores,
+    /// Says which plugins may run.
+    pub judge: Arc<dyn PluginJudge>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Requests that leave.
@@ -100,10 +93,8 @@ const MAX_WAITING: usize = 64;
 
 /// Runs the plugins of users.
 pub struct PluginSource {
-    installed: Arc<dyn InstalledPlugins>,
-    data: Arc<dyn PluginData>,
-    trust: Arc<Trust>,
-    signals: Arc<dyn Signals>,
+    stores: Stores,
+    judge: Arc<dyn PluginJudge>,
     clock: Arc<dyn Clock>,
     workers: WorkerPool,
     stuck: Arc<Stuck>,
@@ -144,16 +135,9 @@ impl PluginSource {
             );
         }
         Ok(Arc::new(Self {
-            stuck: Arc::new(Stuck::new(
-                parts.installed.clone(),
-                parts.signals.clone(),
-                parts.tasks,
-                parts.stopping,
-            )),
-            installed: parts.installed,
-            data: parts.data,
-            trust: parts.trust,
-            signals: parts.signals,
+            stuck: Arc::new(Stuck::new(parts.stores.clone(), parts.tasks, parts.stopping)),
+            stores: parts.stores,
+            judge: parts.judge,
             clock: parts.clock,
             workers,
             settings,
@@ -165,20 +149,10 @@ impl PluginSource {
         self.workers.idle_workers()
     }
 
-    /// Whom we believe.
-    pub fn trust(&self) -> &Arc<Trust> {
-        &self.trust
-    }
-
-    /// Whether this content had to be killed too often for the user since the start of this process.
-    pub fn got_stuck(&self, user: &UserId, hash: &ContentHash) -> bool {
-        self.stuck.has(user, hash)
-    }
-
     /// A stored plugin as it is now.
     pub fn load(&self, user: &UserId, row: InstalledPlugin) -> Loaded {
         let stuck = self.stuck.has(user, &row.hash);
-        let loaded = load::load(row, &self.trust, self.clock.now());
+        let loaded = load::load(row, &*self.judge, self.clock.now());
         if stuck && loaded.hidden.is_none() {
             return Loaded { hidden: Some(stuck::REASON.to_owned()), ..loaded };
         }
@@ -186,10 +160,16 @@ impl PluginSource {
     }
 }
 
+impl PluginRuns for PluginSource {
+    fn was_killed_too_often(&self, user: &UserId, hash: &ContentHash) -> bool {
+        self.stuck.has(user, hash)
+    }
+}
+
 #[async_trait]
 impl Plugins for PluginSource {
     async fn of(&self, user: &UserId) -> Result<Vec<UserPlugin>, StoreError> {
-        let rows = self.installed.plugins(user).await?;
+        let rows = self.stores.plugins.plugins(user).await?;
         Ok(rows.into_iter().filter_map(|row| self.load(user, row).into_user_plugin()).collect())
     }
 }
@@ -215,17 +195,22 @@ impl ToolSource for PluginSource {
 }
 
 impl PluginSource {
+    /// What a call found differs from the caller's view: the view is made again. Nothing was stored.
+    fn view_changed(&self, user: &UserId) {
+        self.stores.announcements.notify(&Change::ViewChanged(user.clone()));
+    }
+
     async fn loaded(&self, cx: &CallContext, tool: &Tool) -> Result<Loaded, ToolError> {
         let gone = || {
-            self.signals.publish(Change::View(cx.user.clone()));
+            self.view_changed(&cx.user);
             let text = format!("{} changed meanwhile; look at the list of tools again.", tool.name);
             ToolError::new(ErrorCode::ToolNotFound, text)
         };
         let id = load::id_of(tool.name.package()).ok_or_else(gone)?;
-        let row = self.installed.plugin(&cx.user, &id).await?.ok_or_else(gone)?;
+        let row = self.stores.plugins.plugin(&cx.user, &id).await?.ok_or_else(gone)?;
         let loaded = self.load(&cx.user, row);
         if let Some(why) = &loaded.hidden {
-            self.signals.publish(Change::View(cx.user.clone()));
+            self.view_changed(&cx.user);
             let text = format!("{} is not run: {why}.", tool.name);
             return Err(ToolError::new(ErrorCode::AppNotAvailable, text));
         }

@@ -64,7 +64,7 @@ impl PluginSource {
         }
         let storage = room(granted.storage, self.settings.room).map(|room| {
             Arc::new(UserStorage {
-                data: self.data.clone(),
+                data: self.stores.plugin_data.clone(),
                 shelf: Shelf { user: whose.user.clone(), id: whose.id.clone(), signer },
                 room,
             }) as _

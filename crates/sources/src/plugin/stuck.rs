@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dashmap::DashMap;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use toolyard_core::ports::{Change, InstalledPlugins, Signals, Switch};
+use toolyard_core::ports::{Change, Stores, Switch};
 use toolyard_protocol::{
     UserId,
     plugin::{ContentHash, PluginId},
@@ -23,8 +23,7 @@ const MAX_REMEMBERED: usize = 10_000;
 /// Counts what had to be killed. What is switched off is remembered in the store with the plugin, and here also after it
 /// was removed, so that installing it again does not help.
 pub(super) struct Stuck {
-    installed: Arc<dyn InstalledPlugins>,
-    signals: Arc<dyn Signals>,
+    stores: Stores,
     tasks: TaskTracker,
     stopping: CancellationToken,
     kills: DashMap<(UserId, ContentHash), usize>,
@@ -39,13 +38,8 @@ pub(super) struct Whose {
 }
 
 impl Stuck {
-    pub(super) fn new(
-        installed: Arc<dyn InstalledPlugins>,
-        signals: Arc<dyn Signals>,
-        tasks: TaskTracker,
-        stopping: CancellationToken,
-    ) -> Self {
-        Self { installed, signals, tasks, stopping, kills: DashMap::new() }
+    pub(super) fn new(stores: Stores, tasks: TaskTracker, stopping: CancellationToken) -> Self {
+        Self { stores, tasks, stopping, kills: DashMap::new() }
     }
 
     pub(super) fn has(&self, user: &UserId, hash: &ContentHash) -> bool {
@@ -82,10 +76,10 @@ impl Stuck {
 
     async fn switch_off(&self, whose: &Whose) {
         let off = Switch::Stopped(REASON.to_owned());
-        let stored = self.installed.switch_plugin(&whose.user, &whose.id, &whose.hash, &off).await;
+        let stored = self.stores.plugins.switch_plugin(&whose.user, &whose.id, &whose.hash, &off).await;
         if let Err(error) = stored {
             tracing::error!(%error, plugin = %whose.id, "a plugin that had to be killed could not be switched off in the store");
         }
-        self.signals.publish(Change::View(whose.user.clone()));
+        self.stores.announcements.announce(Change::ViewChanged(whose.user.clone())).await;
     }
 }

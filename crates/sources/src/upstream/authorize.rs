@@ -104,7 +104,10 @@ impl UserTokens {
         let clock = parts.clock.clone();
         let oauth = OAuth::new(OAuthParts {
             http: parts.http.clone(),
-            tokens: Arc::new(Sealed { tokens: parts.tokens.clone(), secrets: parts.secrets.clone() }),
+            tokens: Arc::new(Sealed {
+                tokens: parts.stores.upstream_tokens.clone(),
+                secrets: parts.secrets.clone(),
+            }),
             pending: Arc::new(MemoryPending::default()),
             clock: Arc::new(move || clock.now()),
             tasks: parts.tasks.clone(),
@@ -212,25 +215,22 @@ impl UpstreamSource {
         self.tokens.flows.remove(&state);
         let package: PackageName =
             key.upstream.parse().map_err(|_| AuthorizeError::Spec("it is gone".to_owned()))?;
-        self.tokens.links.remove(&(package.clone(), user.clone()));
-        self.connections.forget(&package, Some(user));
-        if let Some(record) = self.parts.apps.find(&package).await?.and_then(|app| app.upstream().cloned()) {
+        let stores = &self.parts.stores;
+        let change = Change::AuthorizationChanged { user: user.clone(), package: package.clone() };
+        stores.announcements.announce(change).await;
+        if let Some(record) = stores.apps.find(&package).await?.and_then(|app| app.upstream().cloned()) {
             self.health_mut(&package, |health| health.well());
             self.read_for(&package, &record, user).await;
-            self.parts.signals.publish(Change::View(user.clone()));
+            stores.announcements.notify(&Change::ViewChanged(user.clone()));
         }
         Ok(package)
     }
 
-    /// Forgets a user's tokens, and everything else that is the user's alone.
-    pub async fn forget_user(&self, package: &PackageName, user: &UserId) -> Result<(), AuthorizeError> {
-        self.parts.tokens.set_token(package, user, None).await?;
+    /// Closes what is open for this user alone, so that the next call begins with the authorization of now.
+    pub(super) fn forget_connections(&self, package: &PackageName, user: &UserId) {
         self.tokens.links.remove(&(package.clone(), user.clone()));
         self.watched.forget(package, Some(user));
         self.connections.forget(package, Some(user));
-        // What the catalog has loaded for this user alone.
-        self.parts.signals.publish(Change::App(package.clone()));
-        Ok(())
     }
 
     /// The words for a user who has to say yes first, with the link where one can be made.

@@ -36,11 +36,9 @@ impl UpstreamSource {
     }
 
     pub(super) fn updated(&self, package: &PackageName, user: Option<&UserId>, uri: &str) {
-        self.parts.signals.publish(Change::Resource {
-            package: package.clone(),
-            user: user.cloned(),
-            uri: uri.into(),
-        });
+        let (package, user) = (package.clone(), user.cloned());
+        let change = Change::ResourceUpdated { package, user, uri: uri.into() };
+        self.parts.stores.announcements.notify(&change);
     }
 
     /// After a gap nobody knows what changed.
@@ -52,13 +50,13 @@ impl UpstreamSource {
 
     /// The upstream as it is stored now, where it is to be asked at all.
     pub(super) async fn current(&self, package: &PackageName) -> Option<UpstreamRecord> {
-        let app = self.parts.apps.find(package).await.ok().flatten()?;
+        let app = self.parts.stores.apps.find(package).await.ok().flatten()?;
         app.upstream().filter(|upstream| !upstream.disabled).cloned()
     }
 
     /// Whether it is long ago that the lists for this user were read.
     async fn lists_are_old(&self, package: &PackageName, user: &UserId) -> bool {
-        let Ok(last) = self.parts.offers.last_offer(package, Some(user)).await else { return false };
+        let Ok(last) = self.parts.stores.offers.last_offer(package, Some(user)).await else { return false };
         let (now, most) = (self.parts.clock.now(), self.parts.settings.refresh);
         last.is_some_and(|last| {
             now.duration_since(last.at) > SignedDuration::try_from(most).unwrap_or(SignedDuration::MAX)

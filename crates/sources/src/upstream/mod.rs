@@ -13,6 +13,7 @@
 
 mod authorize;
 mod call_watch;
+mod changes;
 mod connections;
 mod errors;
 mod exchange;
@@ -38,8 +39,8 @@ use toolyard_core::{
     CallContext, Reply, Tool, ToolError,
     catalog::AppHead,
     ports::{
-        Apps, Change, Clock, Ids, Offers, Passed, PassedMethod, PassedReply, Ready, RecordChange, Secrets,
-        Signals, ToolSource, UpstreamRecord, UpstreamTokens, Upstreams,
+        Change, ChangeSubscriber, Clock, Ids, Passed, PassedMethod, PassedReply, Ready, Secrets, Stores,
+        ToolSource, UpstreamRecord,
     },
     schema::ValidArguments,
 };
@@ -51,7 +52,7 @@ use toolyard_protocol::{
     mcp::method,
     raw::{RawFields, to_raw},
     result::{McpResult, ToolResult},
-    upstream::{UpstreamDetails, UpstreamStatus},
+    upstream::UpstreamStatus,
 };
 
 pub use toolyard_mcp_client::oauth::Callback;
@@ -66,7 +67,7 @@ use self::{
 };
 pub use self::{
     authorize::{AuthorizeError, Authorized, OAuthSetup},
-    spec::{BadSpec, Environment, HIDDEN, is_elsewhere, seal},
+    spec::{BadSpec, Environment},
 };
 use crate::links;
 
@@ -108,16 +109,8 @@ impl Default for UpstreamSettings {
 
 /// What the source needs.
 pub struct UpstreamParts {
-    /// Packages.
-    pub apps: Arc<dyn Apps>,
-    /// Upstreams among them.
-    pub upstreams: Arc<dyn Upstreams>,
-    /// Their last good lists.
-    pub offers: Arc<dyn Offers>,
-    /// Tokens of users.
-    pub tokens: Arc<dyn UpstreamTokens>,
-    /// The news that something changed.
-    pub signals: Arc<dyn Signals>,
+    /// Upstreams, their last good lists, and users' tokens.
+    pub stores: Stores,
     /// Seals and opens.
     pub secrets: Arc<dyn Secrets>,
     /// The time of day.
@@ -160,7 +153,7 @@ impl UpstreamSource {
     pub fn new(parts: UpstreamParts) -> Arc<Self> {
         let held = HeldRequests::new(parts.settings.held, parts.settings.max_held);
         let tokens = UserTokens::new(&parts);
-        Arc::new_cyclic(|me| Self {
+        let source = Arc::new_cyclic(|me| Self {
             me: me.clone(),
             parts,
             over: CancellationToken::new(),
@@ -170,21 +163,15 @@ impl UpstreamSource {
             followed: DashMap::new(),
             watched: Watched::default(),
             tokens,
-        })
+        });
+        let subscriber: Arc<dyn ChangeSubscriber> = source.clone();
+        source.parts.stores.announcements.subscribe(Arc::downgrade(&subscriber));
+        source
     }
 
     /// How an upstream is doing. What it offers is the catalog's to say.
     pub fn status(&self, package: &PackageName) -> UpstreamStatus {
         self.health(package).status()
-    }
-
-    /// Details in which the words that stand for sealed values are the values again.
-    pub fn with_kept_secrets(
-        &self,
-        details: UpstreamDetails,
-        before: Option<&UpstreamRecord>,
-    ) -> Result<UpstreamDetails, BadSpec> {
-        spec::kept(details, before, &*self.parts.secrets)
     }
 
     /// Who this server is, for authorization servers.
@@ -222,7 +209,7 @@ impl UpstreamSource {
             before != (health.state, health.problem.clone())
         };
         if changed {
-            self.parts.signals.publish(Change::Records(RecordChange::Upstreams));
+            self.parts.stores.announcements.notify(&Change::UpstreamStatusChanged);
         }
     }
 

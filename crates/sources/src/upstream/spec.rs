@@ -3,93 +3,19 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use serde::{Deserialize, Serialize};
-use toolyard_core::ports::{Secrets, UpstreamRecord};
+use toolyard_core::{
+    ports::{Secrets, UpstreamRecord},
+    upstream_secrets,
+};
 use toolyard_mcp_client::{HttpTarget, StaticHeaders, StdioCommand, Transport};
-use toolyard_net::{Guard, HttpClient, OutsideUrl, origin_of};
+use toolyard_net::{Guard, HttpClient, OutsideUrl};
 use toolyard_protocol::upstream::{Reach, UpstreamDetails};
 
-/// What stands in place of a value that is sealed.
-pub const HIDDEN: &str = "(sealed)";
 /// What a child process gets of our environment without being named.
 const INHERITED: [&str; 2] = ["PATH", "HOME"];
 
 /// The environment of the server, passed in.
 pub type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
-
-/// The values of an upstream that are secret, unless they name the environment.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-struct SecretValues {
-    headers: BTreeMap<String, String>,
-    env: BTreeMap<String, String>,
-    client_secret: Option<String>,
-}
-
-/// Takes the secret values out of what an operator says, and seals them. Values that name the environment stay readable.
-pub fn seal(mut details: UpstreamDetails, secrets: &dyn Secrets) -> (UpstreamDetails, Vec<u8>) {
-    let mut values = SecretValues::default();
-    let hide = |from: &mut BTreeMap<String, String>, to: &mut BTreeMap<String, String>| {
-        for (name, value) in from {
-            if !value.contains("${") {
-                to.insert(name.clone(), std::mem::replace(value, HIDDEN.to_owned()));
-            }
-        }
-    };
-    hide(&mut details.headers, &mut values.headers);
-    hide(&mut details.env, &mut values.env);
-    if let Some(secret) = details.client_secret.as_mut().filter(|secret| !secret.contains("${")) {
-        values.client_secret = Some(std::mem::replace(secret, HIDDEN.to_owned()));
-    }
-    let sealed = secrets.seal(toolyard_protocol::raw::to_raw(&values).get());
-    (details, sealed)
-}
-
-/// Puts the values that were sealed before in the place of the words that stand for them.
-pub(super) fn kept(
-    mut details: UpstreamDetails,
-    before: Option<&UpstreamRecord>,
-    secrets: &dyn Secrets,
-) -> Result<UpstreamDetails, BadSpec> {
-    let values = match before {
-        // What is replaced altogether need not be opened: so one whose seal is lost can be mended.
-        Some(before) if hides(&details) => opened_values(before, secrets)?,
-        _ => SecretValues::default(),
-    };
-    let restore = |now: &mut BTreeMap<String, String>, then: &BTreeMap<String, String>| {
-        for (name, value) in now.iter_mut().filter(|(_, value)| *value == HIDDEN) {
-            if let Some(kept) = then.get(name) {
-                value.clone_from(kept);
-            }
-        }
-    };
-    restore(&mut details.headers, &values.headers);
-    restore(&mut details.env, &values.env);
-    if details.client_secret.as_deref() == Some(HIDDEN) {
-        details.client_secret = values.client_secret.or(details.client_secret);
-    }
-    if hides(&details) {
-        return Err(BadSpec(format!("`{HIDDEN}` stands for a value that is not there; give the value")));
-    }
-    Ok(details)
-}
-
-/// Whether a value only stands for another one.
-fn hides(details: &UpstreamDetails) -> bool {
-    let mut all = details.headers.values().chain(details.env.values()).chain(&details.client_secret);
-    all.any(|value| value == HIDDEN)
-}
-
-fn opened_values(record: &UpstreamRecord, secrets: &dyn Secrets) -> Result<SecretValues, BadSpec> {
-    let values = secrets.open(&record.sealed).map_err(|error| BadSpec(error.to_string()))?;
-    serde_json::from_str(&values).map_err(|error| BadSpec(error.to_string()))
-}
-
-/// Whether an upstream is behind another address than before, so that what was given for the old one is not for it.
-pub fn is_elsewhere(before: &UpstreamDetails, after: &UpstreamDetails) -> bool {
-    let place = |details: &UpstreamDetails| details.url.as_deref().map(origin_of);
-    place(before) != place(after)
-}
 
 /// Why an upstream cannot be reached as it is described.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -103,7 +29,7 @@ pub(super) fn opened(
     environment: &Environment,
 ) -> Result<UpstreamDetails, BadSpec> {
     let mut details = record.details.clone();
-    let values = opened_values(record, secrets)?;
+    let values = upstream_secrets::open(record, secrets).map_err(|error| BadSpec(error.to_string()))?;
     details.headers.extend(values.headers);
     details.env.extend(values.env);
     details.client_secret = values.client_secret.or(details.client_secret);
@@ -174,7 +100,10 @@ fn headers(named: &BTreeMap<String, String>) -> Result<HeaderMap, BadSpec> {
 
 #[cfg(test)]
 mod tests {
-    use toolyard_core::ports::Unsealed;
+    use toolyard_core::{
+        ports::Unsealed,
+        upstream_secrets::{HIDDEN, seal},
+    };
 
     use super::*;
 
@@ -215,42 +144,6 @@ mod tests {
         let opened = opened(&record, &Open, &environment()).unwrap();
         assert_eq!((opened.headers["a"].as_str(), opened.headers["b"].as_str()), ("Bearer t0k", "s3cret"));
         assert_eq!(opened.client_secret.as_deref(), Some("c"));
-    }
-
-    #[test]
-    fn a_change_that_leaves_a_secret_alone_keeps_it() {
-        let before = record(r#"{"url":"u","headers":{"a":"one","b":"two"},"clientSecret":"c"}"#);
-        let mut details = before.details.clone();
-        details.headers.insert("b".to_owned(), "new".to_owned());
-        let kept = kept(details, Some(&before), &Open).unwrap();
-        assert_eq!((kept.headers["a"].as_str(), kept.headers["b"].as_str()), ("one", "new"));
-        assert_eq!(kept.client_secret.as_deref(), Some("c"));
-    }
-
-    #[test]
-    fn a_word_that_stands_for_nothing_is_no_secret() {
-        let before = record(r#"{"url":"u","headers":{"a":"one"}}"#);
-        let mut details = before.details.clone();
-        details.headers.insert("b".to_owned(), HIDDEN.to_owned());
-        assert!(kept(details.clone(), Some(&before), &Open).is_err());
-        assert!(kept(details.clone(), None, &Open).is_err());
-        details.headers.remove("b");
-        details.headers.insert("a".to_owned(), "new".to_owned());
-        let lost = UpstreamRecord { sealed: vec![0xff], ..before };
-        assert_eq!(kept(details, Some(&lost), &Open).unwrap().headers["a"], "new", "a lost seal is no trap");
-    }
-
-    #[test]
-    fn another_place_is_another_scheme_host_or_port() {
-        let at = |url: &str| UpstreamDetails { url: Some(url.to_owned()), ..UpstreamDetails::default() };
-        let before = at("https://u.example/mcp");
-        for same in ["https://u.example/v2", "https://U.example:443/mcp?x=1"] {
-            assert!(!is_elsewhere(&before, &at(same)), "{same}");
-        }
-        for other in ["http://u.example/mcp", "https://u.example:8443/mcp", "https://evil.example/mcp"] {
-            assert!(is_elsewhere(&before, &at(other)), "{other}");
-        }
-        assert!(is_elsewhere(&before, &UpstreamDetails::default()));
     }
 
     #[test]

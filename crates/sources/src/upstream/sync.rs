@@ -20,31 +20,31 @@ use super::{
 impl UpstreamSource {
     /// Looks after every upstream in the store, on tasks of its own.
     pub async fn start(self: &Arc<Self>) -> Result<usize, toolyard_core::ports::StoreError> {
-        let all = self.parts.upstreams.upstreams().await?;
+        let all = self.parts.stores.upstreams.upstreams().await?;
         let count = all.len();
         for (package, _, _) in all {
-            self.follow(package);
+            self.keep_reading(package);
         }
         Ok(count)
     }
 
     /// An upstream was removed. One that comes under its name is another.
-    pub fn removed(self: &Arc<Self>, package: &PackageName) {
+    pub(super) fn removed(self: &Arc<Self>, package: &PackageName) {
         self.watched.forget(package, None);
         self.changed(package);
     }
 
     /// An upstream was added or changed: look at it now.
-    pub fn changed(self: &Arc<Self>, package: &PackageName) {
+    pub(super) fn changed(self: &Arc<Self>, package: &PackageName) {
         self.health.remove(package);
         self.tokens.forget_links(package);
         // What is under way ends as it began; nothing new goes the old way.
         self.connections.forget(package, None);
-        self.follow(package.clone());
+        self.keep_reading(package.clone());
     }
 
     /// Follows an upstream until it is removed; looks again where it is followed already.
-    fn follow(self: &Arc<Self>, package: PackageName) {
+    fn keep_reading(self: &Arc<Self>, package: PackageName) {
         let mut fresh = false;
         let poke = self.followed.entry(package.clone()).or_insert_with(|| {
             fresh = true;
@@ -81,7 +81,7 @@ impl UpstreamSource {
     async fn keep_up(&self, package: &PackageName, poke: &Notify) {
         let mut was_up = false;
         loop {
-            let record = match self.parts.apps.find(package).await {
+            let record = match self.parts.stores.apps.find(package).await {
                 Ok(app) => match app.as_ref().and_then(|app| app.upstream()) {
                     Some(upstream) if !upstream.disabled => upstream.clone(),
                     _ => return self.gone(package),
@@ -213,7 +213,7 @@ impl UpstreamSource {
         user: Option<&UserId>,
         client: &Client,
     ) -> Result<(), ClientError> {
-        let last = self.parts.offers.last_offer(package, user).await.ok().flatten();
+        let last = self.parts.stores.offers.last_offer(package, user).await.ok().flatten();
         let server = client.server();
         let mut offer = Offer {
             completes: server.capabilities.get("completions").is_some(),
@@ -261,7 +261,7 @@ impl UpstreamSource {
         let (at, changed): (Timestamp, bool) =
             (self.parts.clock.now(), last.is_none_or(|last| last.hash != hash));
         let stored = StoredOffer { offer, hash, at };
-        let kept = self.parts.offers.keep_offer(package, user, stored).await;
+        let kept = self.parts.stores.offers.keep_offer(package, user, stored).await;
         if user.is_none() && matches!(kept, Ok(true)) {
             // The catalog reads an offer only when it is another one.
             self.health_mut(package, |health| health.listed_at = Some(at));
@@ -269,7 +269,8 @@ impl UpstreamSource {
         match kept {
             Ok(true) if changed => {
                 tracing::info!(%package, "its lists are others than before");
-                self.parts.signals.publish(Change::App(package.clone()));
+                let change = Change::UpstreamOfferChanged(package.clone());
+                self.parts.stores.announcements.announce(change).await;
             }
             Ok(_) => {}
             Err(error) => tracing::error!(%error, %package, "its lists could not be kept"),

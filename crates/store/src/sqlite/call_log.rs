@@ -226,6 +226,8 @@ mod tests {
     use sqlx::AssertSqlSafe;
     use tokio_util::task::TaskTracker;
 
+    use toolyard_core::ports::Maintenance as _;
+
     use super::*;
     use crate::StoreSettings;
 

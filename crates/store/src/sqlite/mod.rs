@@ -8,10 +8,12 @@ mod app_data;
 mod apps;
 mod call_keys;
 mod call_log;
+mod changes;
 mod definitions;
 mod devices;
 mod installs;
 mod ledger;
+mod maintenance;
 mod node;
 mod plugins;
 mod preferences;
@@ -32,13 +34,10 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 use tokio_util::task::TaskTracker;
-use toolyard_core::ports::{IssuedToken, StoreError, StoreQuotas, TokenAdded, TokenRoom};
+use toolyard_core::ports::{IssuedToken, Maintenance as _, StoreError, StoreQuotas, TokenAdded, TokenRoom};
 
-use self::{ledger::LedgerWriter, node::NodeId, state::WriteProbe};
-pub use self::{
-    prune::PruneBefore,
-    state::{KnownKey, known_key_of},
-};
+pub use self::state::known_key_of;
+use self::{changes::SqliteChangeLog, ledger::LedgerWriter, node::NodeId, state::WriteProbe};
 use crate::folder::DataFolder;
 
 /// How the store is opened.
@@ -97,6 +96,9 @@ pub enum OpenError {
     /// The thread of the ledger cannot be started.
     #[error("cannot start the thread that writes the ledger: {0}")]
     Thread(std::io::Error),
+    /// It cannot be read.
+    #[error("cannot read the store: {0}")]
+    Unreadable(StoreError),
     /// SQLite said no.
     #[error("cannot open {}: {error}", path.display())]
     Sqlite {
@@ -158,14 +160,9 @@ impl SqliteStore {
         Ok(Self { read, write, ledger, quotas, probe: WriteProbe::default(), folder })
     }
 
-    /// Whether the store can be read and written.
-    pub async fn ping(&self) -> Result<(), StoreError> {
-        sqlx::query("SELECT 1").execute(&self.read).await.map(drop).map_err(failed)?;
-        self.probe.check(&self.write).await?;
-        match self.ledger.is_failing() {
-            true => Err(StoreError::Failed("the records of calls cannot be written".to_owned())),
-            false => Ok(()),
-        }
+    /// The log of what changes in this store.
+    pub(crate) fn change_log(&self) -> SqliteChangeLog {
+        SqliteChangeLog(self.read.clone())
     }
 
     /// A transaction that writes. It takes its place at once: one that reads first and wants to write later fails when
@@ -182,14 +179,6 @@ impl SqliteStore {
             }
             begun => begun.map_err(failed),
         }
-    }
-
-    /// Writes what is queued and closes the files. Records that come later are lost, so calls must have ended.
-    pub async fn close(&self) {
-        self.ledger.stop().await;
-        self.read.close().await;
-        self.write.close().await;
-        self.folder.release();
     }
 }
 

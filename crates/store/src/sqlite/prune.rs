@@ -1,11 +1,10 @@
 //! Forgetting what is old, a little at a time: whoever else writes gets the lock in between.
 
-use jiff::Timestamp;
 use tokio::time::{Duration, sleep};
 use tokio_util::sync::CancellationToken;
-use toolyard_core::ports::StoreError;
+use toolyard_core::ports::{PruneBefore, StoreError};
 
-use super::{SqliteStore, failed};
+use super::{SqliteStore, changes::KEPT_CHANGES, failed};
 
 /// Rows that one transaction removes: some milliseconds of the write lock.
 const ROWS_AT_ONCE: u32 = 500;
@@ -17,22 +16,27 @@ const MESSAGES: &str = "UPDATE calls SET error_message = NULL WHERE id IN
     (SELECT id FROM calls WHERE error_message IS NOT NULL AND started_at < ?1 LIMIT ?2)";
 const KEYS: &str = "DELETE FROM call_keys WHERE (user, caller, key) IN
     (SELECT user, caller, key FROM call_keys WHERE begun_at < ?1 LIMIT ?2)";
-
-/// What is older than these times is removed.
-#[derive(Debug, Clone, Copy)]
-pub struct PruneBefore {
-    /// Records of calls.
-    pub calls: Timestamp,
-    /// Error messages in records that stay.
-    pub messages: Timestamp,
-    /// Idempotency keys.
-    pub keys: Timestamp,
-}
+/// The bound is a version, not a time.
+const CHANGES: &str =
+    "DELETE FROM changes WHERE version IN (SELECT version FROM changes WHERE version <= ?1 LIMIT ?2)";
 
 impl SqliteStore {
-    /// Removes what is too old, or as much of it as there is time for until `stopping` fires.
-    pub async fn prune(&self, before: PruneBefore, stopping: &CancellationToken) -> Result<(), StoreError> {
-        for (sql, before) in [(CALLS, before.calls), (MESSAGES, before.messages), (KEYS, before.keys)] {
+    pub(super) async fn prune_all(
+        &self,
+        before: PruneBefore,
+        stopping: &CancellationToken,
+    ) -> Result<(), StoreError> {
+        let newest: i64 = sqlx::query_scalar("SELECT COALESCE(MAX(version), 0) FROM changes")
+            .fetch_one(&self.read)
+            .await
+            .map_err(failed)?;
+        let bounds = [
+            (CALLS, before.calls.as_millisecond()),
+            (MESSAGES, before.messages.as_millisecond()),
+            (KEYS, before.keys.as_millisecond()),
+            (CHANGES, newest.saturating_sub(KEPT_CHANGES)),
+        ];
+        for (sql, before) in bounds {
             while self.prune_some(sql, before).await? >= u64::from(ROWS_AT_ONCE) && !stopping.is_cancelled() {
                 sleep(PAUSE).await;
             }
@@ -40,8 +44,8 @@ impl SqliteStore {
         Ok(())
     }
 
-    async fn prune_some(&self, sql: &'static str, before: Timestamp) -> Result<u64, StoreError> {
-        let query = sqlx::query(sql).bind(before.as_millisecond()).bind(ROWS_AT_ONCE);
+    async fn prune_some(&self, sql: &'static str, before: i64) -> Result<u64, StoreError> {
+        let query = sqlx::query(sql).bind(before).bind(ROWS_AT_ONCE);
         let removed = query.execute(&self.write).await.map_err(failed)?.rows_affected();
         if removed > 0 {
             tracing::debug!(removed, "old rows were removed");
@@ -52,7 +56,9 @@ impl SqliteStore {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
     use tokio_util::task::TaskTracker;
+    use toolyard_core::ports::Maintenance as _;
 
     use super::*;
     use crate::StoreSettings;
@@ -70,7 +76,7 @@ mod tests {
             INSERT INTO calls SELECT printf('%032d', i), 'ada', 'a:b', 'a', 'app', 'rest', 'user', NULL, 0, i, 1, '', 0, 0, '', 'failed' FROM n";
         sqlx::query(rows).execute(&store.write).await.unwrap();
         let before = Timestamp::from_millisecond(1_201).unwrap();
-        assert_eq!(store.prune_some(CALLS, before).await.unwrap(), u64::from(ROWS_AT_ONCE));
+        assert_eq!(store.prune_some(CALLS, before.as_millisecond()).await.unwrap(), u64::from(ROWS_AT_ONCE));
         assert_eq!(count(&store).await, 701);
         let stopped = CancellationToken::new();
         stopped.cancel();

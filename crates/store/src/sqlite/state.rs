@@ -7,23 +7,12 @@ use tokio::{
     sync::Mutex,
     time::{Duration, Instant},
 };
-use toolyard_core::ports::StoreError;
+use toolyard_core::ports::{KnownKey, StoreError};
 
 use super::{SqliteStore, failed};
 
 /// How long the outcome of a probe is good: readiness is asked by anybody, and each probe is a write.
 const PROBE_LIFETIME: Duration = Duration::from_secs(1);
-
-/// What a store says of the root key it was made with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KnownKey {
-    /// Nothing was sealed or signed yet.
-    None,
-    /// The value by which the key is recognised.
-    Check(Vec<u8>),
-    /// A store of an older version: something that only the right key opens.
-    Sealed(Vec<u8>),
-}
 
 /// Writes now and then, to find out whether that works.
 #[derive(Debug, Default)]
@@ -46,14 +35,12 @@ impl WriteProbe {
 }
 
 impl SqliteStore {
-    /// The root key that this store was made with.
-    pub async fn known_key(&self) -> Result<KnownKey, StoreError> {
+    pub(super) async fn read_known_key(&self) -> Result<KnownKey, StoreError> {
         let mut connection = self.read.acquire().await.map_err(failed)?;
         known_key(&mut connection).await.map_err(failed)
     }
 
-    /// Remembers by which value the root key is recognised.
-    pub async fn set_key_check(&self, check: &[u8]) -> Result<(), StoreError> {
+    pub(super) async fn write_key_check(&self, check: &[u8]) -> Result<(), StoreError> {
         let sql = "INSERT INTO store_state (name, value) VALUES ('root_key_check', ?)
             ON CONFLICT DO UPDATE SET value = excluded.value";
         sqlx::query(sql).bind(check).execute(&self.write).await.map(drop).map_err(failed)

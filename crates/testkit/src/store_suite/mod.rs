@@ -1,6 +1,7 @@
 //! What every store has to do, whatever it is made of. A backend passes when each function here passes on a fresh store.
 
 mod apps;
+mod changes;
 mod keys;
 mod ledger;
 mod plugins;
@@ -12,6 +13,10 @@ mod users;
 pub use apps::{
     apps_are_created_whole_or_not_at_all, definitions_are_versions_and_a_pointer,
     hashed_aliases_belong_to_who_had_them_first, prompts_and_resources_are_part_of_a_version, publish_one,
+};
+pub use changes::{
+    writes_of_apps_and_installs_are_in_the_change_log, writes_of_tokens_and_plugins_are_in_the_change_log,
+    writes_of_upstreams_are_in_the_change_log,
 };
 pub use keys::{begin_one_call, keys_belong_to_callers, keys_bind_one_call, keys_expire, keys_have_bounds};
 pub use ledger::{calls_are_recorded_and_found, queue_failed_calls, queue_some_calls, usage_is_counted};

@@ -16,7 +16,7 @@ fn hash(number: u8) -> ContentHash {
     ContentHash::from_digest(&[number; 32])
 }
 
-fn plugin(name: &str, number: u8) -> InstalledPlugin {
+pub(super) fn plugin(name: &str, number: u8) -> InstalledPlugin {
     InstalledPlugin {
         id: id(name),
         version: format!("1.0.{number}"),

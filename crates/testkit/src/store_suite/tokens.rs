@@ -7,7 +7,7 @@ use super::{Store, at};
 
 const ROOM: TokenRoom = TokenRoom { of_subject: 2, of_all: 3 };
 
-fn token(number: u8, subject: &str) -> IssuedToken {
+pub(super) fn token(number: u8, subject: &str) -> IssuedToken {
     IssuedToken {
         id: TokenId::from_bytes([number; 16]),
         name: format!("token {number}"),

@@ -162,7 +162,7 @@ impl Local {
         }
         let other = |error: &dyn Display| WireError::Other(error.to_string());
         let request = request.body(body).map_err(|error| other(&error))?;
-        self.platform.ask(&self.user, request).await.map_err(|error| other(&error))
+        Ok(self.platform.ask(&self.user, request).await)
     }
 }
 

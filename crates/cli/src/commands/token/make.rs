@@ -4,7 +4,7 @@ use clap::Args;
 use serde::Serialize;
 use toolyard_protocol::{TokenId, UserId, session::iso_millis};
 use toolyard_server::{
-    auth::{Listing, Role, Wanted, issue_offline},
+    auth::{Listing, Role, TokenDetails, issue_offline},
     serve,
 };
 
@@ -60,7 +60,8 @@ pub(super) async fn run(cx: &Context, role: Role, args: &MakeArgs) -> Result<Ver
     let file = serve::root_key_file(&config);
     let is_new = config.auth.root_key.is_none() && !file.exists();
     let subject = args.subject.as_str();
-    let wanted = Wanted { name: &args.name, subject, role, seconds: args.ttl, by: MADE_BY, with: None };
+    let wanted =
+        TokenDetails { name: &args.name, subject, role, seconds: args.ttl, by: MADE_BY, made_with: None };
     let made = issue_offline(&config, wanted).await.map_err(CliError::Start)?;
     if is_new {
         cx.output.note(&format!(

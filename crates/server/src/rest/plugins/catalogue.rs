@@ -7,14 +7,16 @@ use axum::{
 use http::{HeaderValue, Method, header};
 use serde::{Deserialize, Serialize};
 use toolyard_core::ports::PublishedPlugin;
+use toolyard_platform::plugins::status_word;
 use toolyard_protocol::{
     plugin::{ContentHash, Permissions, PluginId},
     session::iso_millis,
 };
+use toolyard_trust::PluginJudge as _;
 
 use super::{
     super::{Answer, MAX_WORDS, ok},
-    id_of, status_word,
+    id_of,
 };
 use crate::{
     auth::Anybody,
@@ -104,7 +106,8 @@ async fn list(State(state): State<AppState>, Anybody(_): Anybody, Query(query): 
     if query.q.chars().count() > MAX_WORDS {
         return Err(Failure::invalid(format!("q: at most {MAX_WORDS} characters")));
     }
-    let found = state.stores.published.published(query.q.trim(), query.after.as_ref(), PAGE + 1).await?;
+    let found =
+        state.stores.published_plugins.published(query.q.trim(), query.after.as_ref(), PAGE + 1).await?;
     let more = found.len() > PAGE;
     let plugins: Vec<_> = found.into_iter().take(PAGE).map(|one| entry(&state, one)).collect();
     let next = plugins.last().filter(|_| more).map(|last| last.id.clone());
@@ -136,7 +139,7 @@ async fn download(
     Path((id, version)): Path<(String, String)>,
 ) -> Answer {
     let id = id_of(&id)?;
-    let found = state.stores.published.published_version(&id, Some(&version)).await?;
+    let found = state.stores.published_plugins.published_version(&id, Some(&version)).await?;
     let found = found.ok_or_else(|| Failure::not_found(format_args!("plugin {id} {version}")))?;
     Ok(as_it_is(found.manifest))
 }

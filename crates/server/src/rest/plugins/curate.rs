@@ -1,33 +1,30 @@
-//! What curators do: look at a plugin, sign it, call it back.
+//! What curators do: audit a plugin, sign it, revoke it.
 
 use axum::extract::State;
 use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use toolyard_core::ports::{Change, PublishedPlugin, RecordChange};
+use toolyard_platform::{
+    PlatformError,
+    plugins::{self, RevokeRequest},
+};
 use toolyard_protocol::{
-    api::ApiErrorCode,
     plugin::{ContentHash, Manifest},
     raw::to_raw,
 };
-use toolyard_trust::{Report, RevokedPlugin, audit, hash};
+use toolyard_trust::Report;
 
 use super::{
     super::{Answer, ok},
-    id_of, install,
+    id_of,
 };
 use crate::{
-    auth::{Anybody, Curator, Refusal},
+    auth::{Anybody, Curator},
     body::{JsonBody, LargeJsonBody},
-    error::Failure,
     extract::Path,
     routes::{Access, Route},
     state::AppState,
 };
-
-/// Segments of our own routes: `/installed/{id}` and `/{id}/revoke`. What has these names could not be fetched.
-const RESERVED_ID: &str = "installed";
-const RESERVED_VERSION: &str = "revoke";
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -111,83 +108,32 @@ struct ReloadAnswer {
 
 async fn sign(
     State(state): State<AppState>,
-    Curator(who): Curator,
+    Curator(actor): Curator,
     LargeJsonBody(body): LargeJsonBody<SignBody>,
 ) -> Answer {
-    state.management.check_costly(&who)?;
-    let manifest = install::manifest(&state, body.manifest.get())?;
-    if manifest.id.as_str() == RESERVED_ID {
-        return Err(Failure::invalid(format!("`{RESERVED_ID}` cannot be the id of a plugin here")));
-    }
-    if manifest.version == RESERVED_VERSION {
-        return Err(Failure::invalid(format!("`{RESERVED_VERSION}` cannot be a version here")));
-    }
-    let report = audit(&manifest);
-    let unreadable = |problem| Failure::problems("the manifest cannot be signed", vec![problem]);
-    let content_hash = hash(&manifest).map_err(unreadable)?;
-    if !report.passes {
-        return ok(&SignAnswer { signed: false, content_hash, report, manifest: None });
-    }
-    let signed = state.plugins.trust.sign(&manifest, state.clock.now())?;
-    // The signature takes some room: what could not be installed does not go into the catalogue.
-    install::fits(&state, signed.raw())?;
-    publish(&state, &signed, &content_hash, who.name()).await?;
-    let raw = RawValue::from_string(signed.raw().to_owned()).unwrap_or_else(|_| to_raw(&()));
-    ok(&SignAnswer { signed: true, content_hash, report, manifest: Some(raw) })
-}
-
-async fn publish(state: &AppState, signed: &Manifest, hash: &ContentHash, by: String) -> Result<(), Failure> {
-    let plugin = PublishedPlugin {
-        id: signed.id.clone(),
-        version: signed.version.clone(),
-        name: signed.name.clone(),
-        description: signed.description.clone(),
-        publisher: signed.publisher.clone(),
-        hash: hash.clone(),
-        manifest: signed.raw().to_owned(),
-        by,
-        at: state.clock.now(),
-    };
-    let most = state.config.plugins.catalogue;
-    if state.stores.published.publish_plugin(&plugin, most).await? {
-        state.signals.publish(Change::Records(RecordChange::PluginCatalogue));
-        return Ok(());
-    }
-    let text = format!(
-        "{} {} is in the catalogue with other content, or the catalogue has its {most} versions; raise the version",
-        signed.id, signed.version
-    );
-    Err(Failure::new(ApiErrorCode::Conflict, text))
+    let signed = plugins::sign(&state.platform, &actor, body.manifest.get()).await?;
+    let raw =
+        |manifest: Manifest| RawValue::from_string(manifest.raw().to_owned()).unwrap_or_else(|_| to_raw(&()));
+    ok(&SignAnswer {
+        signed: signed.manifest.is_some(),
+        content_hash: signed.content_hash,
+        report: signed.report,
+        manifest: signed.manifest.map(raw),
+    })
 }
 
 async fn revoke(
     State(state): State<AppState>,
-    Curator(_): Curator,
+    Curator(actor): Curator,
     Path(id): Path<String>,
-    JsonBody(body): JsonBody<RevokeBody>,
+    JsonBody(RevokeBody { version, content_hash, reason }): JsonBody<RevokeBody>,
 ) -> Answer {
-    let id = id_of(&id)?;
-    let content_hash = match (body.content_hash, &body.version) {
-        (Some(hash), None) => Some(hash),
-        (None, None) => None,
-        (None, Some(version)) => {
-            let found = state.stores.published.published_version(&id, Some(version)).await?;
-            let missing = || Failure::not_found(format_args!("version {version} of {id} in the catalogue"));
-            Some(found.ok_or_else(missing)?.hash)
-        }
-        (Some(_), Some(_)) => return Err(Failure::invalid("send either `version` or `contentHash`")),
-    };
-    let plugin = RevokedPlugin { id, content_hash, reason: body.reason };
-    let revoked = state.plugins.trust.revoke(plugin, state.clock.now()).await?;
-    // Every user may have it: all views are made anew, and calls under way judge again before they run.
-    state.signals.publish(Change::Everybody);
-    ok(&RevokeAnswer { revoked })
+    let request = RevokeRequest { version, content_hash, reason };
+    ok(&RevokeAnswer { revoked: plugins::revoke(&state.platform, &actor, id_of(&id)?, request).await? })
 }
 
-async fn reload(State(state): State<AppState>, Anybody(who): Anybody) -> Answer {
-    if !who.is_operator() {
-        return Err(Refusal::Forbidden("this needs an operator's token").into());
-    }
-    let changed = state.plugins.refresh(&*state.clock, &*state.signals).await?;
+async fn reload(State(state): State<AppState>, Anybody(actor): Anybody) -> Answer {
+    actor.require_operator()?;
+    let changed = plugins::reload_lists(&state.platform).await.map_err(PlatformError::from)?;
     ok(&ReloadAnswer { changed })
 }

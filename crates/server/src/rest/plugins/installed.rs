@@ -3,10 +3,10 @@
 use axum::extract::State;
 use http::Method;
 use serde::{Deserialize, Serialize};
-use toolyard_core::ports::{Change, InstalledPlugin, Switch};
+use toolyard_core::ports::Switch;
+use toolyard_platform::plugins::{self, status_word};
 use toolyard_protocol::{
-    PackageName, UserId,
-    api::ApiErrorCode,
+    PackageName,
     plugin::{ContentHash, Permissions, PluginId},
     session::iso_millis,
 };
@@ -16,7 +16,6 @@ use super::{
     super::{Answer, nothing, ok},
     id_of,
     install::{self, InstallBody, NeedsAgreement},
-    status_word,
 };
 use crate::{
     auth::{ForUser, Refusal},
@@ -149,39 +148,18 @@ async fn list(State(state): State<AppState>, who: ForUser) -> Answer {
     ok(&PluginList { plugins })
 }
 
-async fn found(state: &AppState, user: &UserId, id: &PluginId) -> Result<InstalledPlugin, Failure> {
-    let row = state.stores.plugins.plugin(user, id).await?;
-    row.ok_or_else(|| Failure::not_found(format_args!("plugin {id} of this user")))
-}
-
 async fn switch(
     State(state): State<AppState>,
     who: ForUser,
     Path(id): Path<String>,
     JsonBody(body): JsonBody<SwitchBody>,
 ) -> Answer {
-    let (source, id) = (source(&state)?, id_of(&id)?);
-    let mut row = found(&state, &who.user, &id).await?;
-    if let (Switch::Stopped(why), true) = (&row.switch, body.enabled) {
-        return Err(Failure::new(ApiErrorCode::Conflict, format!("{id} stays off: {why}")));
-    }
-    if !matches!(row.switch, Switch::Stopped(_)) {
-        row.switch = if body.enabled { Switch::On } else { Switch::Off };
-        if !state.stores.plugins.switch_plugin(&who.user, &id, &row.hash, &row.switch).await? {
-            let text = format!("{id} was changed or removed meanwhile; look at it again");
-            return Err(Failure::new(ApiErrorCode::Conflict, text));
-        }
-        state.signals.publish(Change::View(who.user.clone()));
-    }
-    ok(&summary(source.load(&who.user, row)))
+    let (source, user) = (source(&state)?, who.user.clone());
+    let plugin = plugins::switch(&state.platform, &who.into(), &id_of(&id)?, body.enabled).await?;
+    ok(&summary(source.load(&user, plugin)))
 }
 
-/// Works also where plugins do not run any more: what they keep is the user's.
 async fn remove(State(state): State<AppState>, who: ForUser, Path(id): Path<String>) -> Answer {
-    let id = id_of(&id)?;
-    if !state.stores.plugins.remove_plugin(&who.user, &id).await? {
-        return Err(Failure::not_found(format_args!("plugin {id} of this user")));
-    }
-    state.signals.publish(Change::View(who.user));
+    plugins::uninstall(&state.platform, &who.into(), &id_of(&id)?).await?;
     nothing()
 }

@@ -13,9 +13,7 @@ mod install;
 mod installed;
 mod policy;
 
-use toolyard_protocol::{api::ApiErrorCode, plugin::PluginId};
-use toolyard_sources::plugin::TrustError;
-use toolyard_trust::Status;
+use toolyard_protocol::plugin::PluginId;
 
 use crate::{error::Failure, routes::Route};
 
@@ -27,30 +25,4 @@ pub(crate) fn routes() -> Vec<Route> {
 /// An id from a path.
 fn id_of(text: &str) -> Result<PluginId, Failure> {
     text.parse().map_err(|_| Failure::not_found(format_args!("plugin {text}")))
-}
-
-/// A status as the API writes it.
-fn status_word(status: &Status) -> &'static str {
-    match status {
-        Status::Signed { .. } => "signed",
-        Status::Unsigned => "unsigned",
-        Status::Modified => "modified",
-        Status::UnknownKey => "unknown-key",
-        Status::Revoked => "revoked",
-        Status::Expired => "expired",
-    }
-}
-
-impl From<TrustError> for Failure {
-    fn from(error: TrustError) -> Self {
-        match error {
-            TrustError::Sign(error) => Self::invalid(error.to_string()),
-            TrustError::Store(error) => error.into(),
-            TrustError::Setup(_)
-            | TrustError::List { .. }
-            | TrustError::File { .. }
-            | TrustError::NotHere(_)
-            | TrustError::NotBelieved(_) => Self::new(ApiErrorCode::Conflict, error.to_string()),
-        }
-    }
 }

@@ -19,7 +19,7 @@ use super::{
     calls::time,
     seen::{OF_APPS, View},
 };
-use crate::{auth::Identity, error::Failure, routes::Route};
+use crate::{auth::Actor, error::Failure, routes::Route};
 
 pub(crate) fn routes() -> Vec<Route> {
     [over_time::route(), latency::route(), export::route()].into()
@@ -45,7 +45,7 @@ pub(super) struct Asked {
 
 impl Asked {
     /// The calls that were asked for, as far as they are this one's to see.
-    pub(super) fn filter(self, who: &Identity) -> Result<UsageFilter, Failure> {
+    pub(super) fn filter(self, who: &Actor) -> Result<UsageFilter, Failure> {
         let named = |what: &str, error: &dyn std::fmt::Display| Failure::invalid(format!("{what}: {error}"));
         let (user, owner) = View::of(who, self.user.as_deref(), self.of.as_deref())?.bounds();
         let filter = UsageFilter {

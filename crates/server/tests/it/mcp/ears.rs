@@ -31,7 +31,7 @@ pub(crate) async fn platform(debounce_ms: u64) -> Platform {
 /// Sends the mark to all who want it.
 pub(crate) fn mark(p: &Platform) {
     let (package, uri) = (MARK.parse().unwrap(), "test://m".into());
-    p.state.signals.publish(Change::Resource { package, user: None, uri });
+    p.state.stores.announcements.notify(&Change::ResourceUpdated { package, user: None, uri });
 }
 
 /// Nothing was told on this stream, and it still works. Twice, because a change may just be looked at.

@@ -69,7 +69,11 @@ async fn nothing_comes_that_was_not_asked_for() {
     assert_eq!(no_tools.message().await["params"]["uri"], MARK_URI);
     quiet(&p, &mut no_tools).await;
     let (package, uri) = ("com.example.mark".parse().unwrap(), "test://other".into());
-    p.state.signals.publish(Change::Resource { package, user: Some("ada".parse().unwrap()), uri });
+    p.state.stores.announcements.notify(&Change::ResourceUpdated {
+        package,
+        user: Some("ada".parse().unwrap()),
+        uri,
+    });
     assert_eq!(another.message().await["params"]["uri"], "test://com.example.mark/other");
 }
 
@@ -80,7 +84,7 @@ async fn what_is_for_another_user_is_not_told() {
     let mut events = p.user("ada").listen(1, json!({ "resourceSubscriptions": [MARK_URI, own] })).await;
     for (user, uri) in [("bob", "test://m"), ("ada", "test://own")] {
         let (package, user) = ("com.example.mark".parse().unwrap(), Some(user.parse().unwrap()));
-        p.state.signals.publish(Change::Resource { package, user, uri: uri.into() });
+        p.state.stores.announcements.notify(&Change::ResourceUpdated { package, user, uri: uri.into() });
     }
     assert_eq!(events.message().await["params"]["uri"], own, "bob's came before it");
 }

@@ -11,7 +11,7 @@ const OF_THE_APP: &str = "test://com.example.echo/x";
 
 fn update(p: &Platform, uri: &str) {
     let package = "com.example.echo".parse().unwrap();
-    p.state.signals.publish(Change::Resource { package, user: None, uri: uri.into() });
+    p.state.stores.announcements.notify(&Change::ResourceUpdated { package, user: None, uri: uri.into() });
 }
 
 async fn subscribe(session: &Session<'_>, method: &str, uri: &str) {

@@ -108,11 +108,11 @@ async fn an_app_hears_of_its_own_tools_only() {
     let dora = p.bearer(&p.token("dora", Role::Developer));
     dora.post(&format!("/api/apps/{ECHO}/tools"), &json!({ "tools": [] })).await.expect(200);
     assert_eq!(events.message().await["method"], "notifications/tools/list_changed");
-    let own = toolyard_core::ports::Change::Resource {
+    let own = toolyard_core::ports::Change::ResourceUpdated {
         package: ECHO.parse().unwrap(),
         user: Some("ada".parse().unwrap()),
         uri: "test://own".into(),
     };
-    p.state.signals.publish(own);
+    p.state.stores.announcements.notify(&own);
     assert_eq!(events.message().await["params"]["uri"], "test://com.example.echo/own", "told once");
 }

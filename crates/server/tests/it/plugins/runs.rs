@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::Notify;
+use toolyard_core::ports::{Change, ChangeSubscriber};
 
 use super::{hidden, install, plugin, shown, signed, with, yard};
 use crate::platform::Platform;
@@ -112,13 +113,23 @@ const STUCK: &str = "const b = (1n << 500000n) - 1n; for (let i = 0; i < 5000; i
 /// As often a plugin may have to be killed.
 const KILLS: usize = 3;
 
+/// Rings at every change.
+#[derive(Default)]
+struct ChangeBell(Notify);
+
+impl ChangeSubscriber for ChangeBell {
+    fn invalidate(&self, _change: &Change) {
+        self.0.notify_one();
+    }
+}
+
 /// Waits until ada's plugin is switched off.
 async fn switched_off(p: &Platform) {
-    let changed = Arc::new(Notify::new());
-    let hears = changed.clone();
-    p.state.signals.listen(Box::new(move |_| hears.notify_one()));
+    let changes = Arc::new(ChangeBell::default());
+    let subscriber: Arc<dyn ChangeSubscriber> = changes.clone();
+    p.state.stores.announcements.subscribe(Arc::downgrade(&subscriber));
     while shown(&p.user("ada")).await["enabled"] == true {
-        changed.notified().await;
+        changes.0.notified().await;
     }
 }
 

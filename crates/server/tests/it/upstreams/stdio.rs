@@ -253,7 +253,7 @@ async fn a_user_hears_of_what_their_own_process_tells() {
     }
     // Bob heard nothing of that: the mark comes first.
     let (package, remote) = ("mcp.up".parse().unwrap(), "test://static-text".into());
-    p.state.signals.publish(Change::Resource { package, user: None, uri: remote });
+    p.state.stores.announcements.notify(&Change::ResourceUpdated { package, user: None, uri: remote });
     hears(&mut bob, mark).await;
     // After a crash the next process watches the same, and nobody knows what changed meanwhile.
     let before = diary.pids();

@@ -22,7 +22,7 @@ use async_trait::async_trait;
 use sqlx::{SqliteConnection, sqlite::SqliteConnectOptions};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
-use toolyard_core::ports::{CallRecord, Claim, KeyClaim, KeyEnd, Ledger, StoreError};
+use toolyard_core::ports::{CallRecord, Claim, KeyClaim, KeyEnd, Ledger, LedgerBacklog, StoreError};
 
 use self::{
     backlog::Backlog,
@@ -90,6 +90,15 @@ impl LedgerWriter {
         }
     }
 
+    /// How the writer keeps up.
+    pub(super) fn backlog(&self) -> LedgerBacklog {
+        LedgerBacklog {
+            unwritten: self.backlog.unwritten(),
+            lost: self.backlog.lost(),
+            is_full: self.backlog.is_overfull() || self.is_failing() && self.backlog.is_full(),
+        }
+    }
+
     /// Whether the last batch could not be written.
     pub(super) fn is_failing(&self) -> bool {
         self.failing.load(Ordering::Relaxed)
@@ -100,24 +109,6 @@ impl LedgerWriter {
         let (answer, answered) = oneshot::channel();
         self.orders.send(order(answer)).await.map_err(|_| gone())?;
         answered.await.map_err(|_| gone())?
-    }
-}
-
-impl SqliteStore {
-    /// Whether so many records are unwritten that no call should begin.
-    pub fn is_backlogged(&self) -> bool {
-        let backlog = &self.ledger.backlog;
-        backlog.is_overfull() || self.ledger.is_failing() && backlog.is_full()
-    }
-
-    /// Records of calls that are not written yet.
-    pub fn unwritten_records(&self) -> usize {
-        self.ledger.backlog.unwritten()
-    }
-
-    /// Records of calls that could not be written, since the start.
-    pub fn lost_records(&self) -> u64 {
-        self.ledger.backlog.lost()
     }
 }
 

@@ -1,7 +1,7 @@
 use sqlx::Connection as _;
 use toolyard_core::{
     CallOwner, Caller,
-    ports::{CallLog as _, KeyRoom},
+    ports::{CallLog as _, KeyRoom, Maintenance as _},
 };
 
 use super::*;

@@ -9,22 +9,13 @@ use std::{
 
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
-use toolyard_protocol::plugin::{ContentHash, Manifest};
-use toolyard_trust::Verdict;
+use toolyard_protocol::plugin::ContentHash;
+use toolyard_trust::JudgedManifest;
 
 /// Most texts in one half.
 const MAX_TEXTS: usize = 1_024;
 /// Longest texts of one half together. Read, they take a few times as much.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
-
-/// What the text of a manifest came to.
-#[derive(Debug)]
-pub struct Judged {
-    /// What it says.
-    pub manifest: Arc<Manifest>,
-    /// What it is.
-    pub verdict: Verdict,
-}
 
 /// Which question was asked: the text as it is, not the hash that somebody says it has.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -40,7 +31,7 @@ impl Asked {
 }
 
 struct Kept {
-    judged: Arc<Judged>,
+    judged: Arc<JudgedManifest>,
     /// Of the lists.
     generation: u64,
     steady: Range<Timestamp>,
@@ -74,7 +65,7 @@ pub(super) struct Verdicts(Mutex<Halves>);
 
 impl Verdicts {
     /// What it came to before, if that still stands.
-    pub(super) fn find(&self, asked: &Asked, generation: u64, now: Timestamp) -> Option<Arc<Judged>> {
+    pub(super) fn find(&self, asked: &Asked, generation: u64, now: Timestamp) -> Option<Arc<JudgedManifest>> {
         let mut halves = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = match halves.young.get(asked) {
             Some(kept) => kept.clone(),
@@ -88,7 +79,13 @@ impl Verdicts {
         stands.then(|| kept.judged.clone())
     }
 
-    pub(super) fn keep(&self, asked: Asked, judged: &Arc<Judged>, generation: u64, steady: Range<Timestamp>) {
+    pub(super) fn keep(
+        &self,
+        asked: Asked,
+        judged: &Arc<JudgedManifest>,
+        generation: u64,
+        steady: Range<Timestamp>,
+    ) {
         let kept = Arc::new(Kept { judged: judged.clone(), generation, steady });
         self.0.lock().unwrap_or_else(PoisonError::into_inner).keep(asked, kept);
     }
@@ -96,11 +93,12 @@ impl Verdicts {
 
 #[cfg(test)]
 mod tests {
+    use toolyard_protocol::plugin::Manifest;
     use toolyard_trust::{AllowList, Ground, KeyList, Revocations, judge};
 
     use super::*;
 
-    fn judged(filling: usize) -> (Asked, Arc<Judged>) {
+    fn judged(filling: usize) -> (Asked, Arc<JudgedManifest>) {
         let text = format!(
             r#"{{"schemaVersion":1,"id":"x","name":"X","version":"1.0.0","publisher":"X","filling":"{}",
                 "tools":[{{"name":"go","parameters":{{"type":"object"}},"executorCode":"return 1;"}}]}}"#,
@@ -115,7 +113,7 @@ mod tests {
             now: at(0),
         };
         let verdict = judge(&manifest, &ground).unwrap();
-        (Asked::new(&text, None), Arc::new(Judged { manifest: Arc::new(manifest), verdict }))
+        (Asked::new(&text, None), Arc::new(JudgedManifest { manifest: Arc::new(manifest), verdict }))
     }
 
     fn at(second: i64) -> Timestamp {

@@ -38,9 +38,9 @@ fn plugin(more: &str) -> String {
     sign(&Manifest::read(text.as_bytes()).unwrap(), &key(1)).unwrap()
 }
 
-async fn curator() -> Trust {
+async fn curator() -> PluginTrust {
     let setup = TrustSetup { curator: Some(key(1)), owner: "Ada".to_owned(), ..TrustSetup::default() };
-    Trust::open(setup, Arc::<Memory>::default(), at(0)).await.unwrap()
+    PluginTrust::open(setup, Arc::<Memory>::default(), at(0)).await.unwrap()
 }
 
 #[tokio::test]
@@ -85,7 +85,7 @@ async fn a_new_key_list_judges_anew_even_under_its_old_number() {
     write(vec![KeyEntry::new(key(1).public(), "Ada")]);
     let setup =
         TrustSetup { root: Some(key(9).public()), keys_file: Some(file.clone()), ..TrustSetup::default() };
-    let trust = Trust::open(setup, Arc::<Memory>::default(), at(0)).await.unwrap();
+    let trust = PluginTrust::open(setup, Arc::<Memory>::default(), at(0)).await.unwrap();
     let text = plugin("");
     assert!(trust.judge_text(&text, None, at(1)).unwrap().verdict.runs);
     write(vec![KeyEntry::new(key(2).public(), "Bob")]);
@@ -107,13 +107,13 @@ async fn a_plugin_that_runs_out_is_judged_anew() {
 async fn a_revocation_is_remembered_with_the_number_of_its_list() {
     let lists = Arc::<Memory>::default();
     let setup = || TrustSetup { curator: Some(key(1)), owner: "Ada".to_owned(), ..TrustSetup::default() };
-    let trust = Trust::open(setup(), lists.clone(), at(0)).await.unwrap();
+    let trust = PluginTrust::open(setup(), lists.clone(), at(0)).await.unwrap();
     let old = lists.plugin_list(REVOCATIONS).await.unwrap().unwrap();
     let called_back = RevokedPlugin { id: "x".parse().unwrap(), content_hash: None, reason: String::new() };
     trust.revoke(called_back, at(1)).await.unwrap();
     // Somebody puts the old list back while the server is down.
     lists.keep_plugin_list(REVOCATIONS, &old).await.unwrap();
-    let opened = Trust::open(setup(), lists, at(2)).await;
+    let opened = PluginTrust::open(setup(), lists, at(2)).await;
     let refused = opened.err().map(|error| error.to_string()).unwrap_or_default();
     assert!(refused.contains("revocation list"), "{refused}");
 }
@@ -124,6 +124,6 @@ async fn a_file_that_is_too_large_is_not_taken() {
     let file = folder.path().join("keys.json");
     std::fs::write(&file, " ".repeat(toolyard_trust::MAX_LIST_BYTES + 1)).unwrap();
     let setup = TrustSetup { root: Some(key(9).public()), keys_file: Some(file), ..TrustSetup::default() };
-    let refused = Trust::open(setup, Arc::<Memory>::default(), at(0)).await.err().unwrap();
+    let refused = PluginTrust::open(setup, Arc::<Memory>::default(), at(0)).await.err().unwrap();
     assert!(matches!(refused, TrustError::List { error: ListError::TooLarge(_), .. }), "{refused}");
 }

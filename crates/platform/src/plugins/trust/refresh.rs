@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::io::AsyncReadExt as _;
 use toolyard_trust::{KeyEntry, KeyList, ListError, MAX_LIST_BYTES, Pin, Revocations, SecretKey};
 
-use super::{Believed, KEYS, PIN, REVOCATIONS, StoredPin, Trust, TrustError};
+use super::{Believed, KEYS, PIN, PluginTrust, REVOCATIONS, StoredPin, TrustError};
 
 /// How long the key before the current one stays good, where this server signs its own lists.
 const OLD_KEY: SignedDuration = SignedDuration::from_hours(90 * 24);
@@ -18,7 +18,7 @@ pub(super) enum When {
     Later,
 }
 
-impl Trust {
+impl PluginTrust {
     pub(super) async fn read_lists(&self, now: Timestamp, when: When) -> Result<bool, TrustError> {
         let _one_at_a_time = self.changing.lock().await;
         let Some(root) = self.root() else { return Ok(false) };

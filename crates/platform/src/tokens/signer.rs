@@ -1,4 +1,4 @@
-//! Tokens of this server: JWTs, EdDSA, the key derived from the root key.
+//! Signs and verifies tokens: JWTs, EdDSA, the key derived from the root key.
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use dashmap::DashMap;
@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use toolyard_core::ports::Secrets;
-use toolyard_protocol::TokenId;
-pub use toolyard_protocol::api::Role;
+use toolyard_protocol::{TokenId, api::Role};
 
 /// Who issues and who reads.
 const ISSUER: &str = "toolyard";
@@ -54,8 +53,8 @@ pub enum TokenError {
     NoKey,
 }
 
-/// Makes and verifies tokens.
-pub struct Tokens {
+/// Signs and verifies tokens, and knows which were revoked.
+pub struct TokenSigner {
     sign: EncodingKey,
     verify: Vec<DecodingKey>,
     remembered: DashMap<[u8; 32], Arc<Claims>>,
@@ -64,7 +63,7 @@ pub struct Tokens {
     revoked: DashMap<TokenId, i64>,
 }
 
-impl Tokens {
+impl TokenSigner {
     /// Tokens under these secrets; those of the old root key are believed during a rotation.
     pub fn new(secrets: &dyn Secrets) -> Result<Self, TokenError> {
         let (mut sign, mut verify) = (None, Vec::new());
@@ -158,13 +157,29 @@ impl Tokens {
 
 #[cfg(test)]
 mod tests {
-    use toolyard_core::ports::SystemIds;
+    use toolyard_core::ports::Unsealed;
 
     use super::*;
-    use crate::secrets::RootKeys;
 
-    fn tokens(keys: &[u8]) -> Tokens {
-        Tokens::new(&RootKeys::new(keys.iter().map(|k| [*k; 32]).collect(), Arc::new(SystemIds))).unwrap()
+    /// Root keys of one byte each, which are their own seeds.
+    struct TestKeys<'a>(&'a [u8]);
+
+    impl Secrets for TestKeys<'_> {
+        fn seal(&self, plain: &str) -> Vec<u8> {
+            plain.as_bytes().to_vec()
+        }
+
+        fn open(&self, _sealed: &[u8]) -> Result<String, Unsealed> {
+            Err(Unsealed)
+        }
+
+        fn derive(&self, _purpose: &str) -> Vec<[u8; 32]> {
+            self.0.iter().map(|key| [*key; 32]).collect()
+        }
+    }
+
+    fn tokens(keys: &[u8]) -> TokenSigner {
+        TokenSigner::new(&TestKeys(keys)).unwrap()
     }
 
     #[test]

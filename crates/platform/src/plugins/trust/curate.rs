@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use toolyard_protocol::plugin::Manifest;
 use toolyard_trust::{RevokedPlugin, Status, sign};
 
-use super::{Trust, TrustError};
+use super::{PluginTrust, TrustError};
 
-impl Trust {
+impl PluginTrust {
     /// Signs a plugin. What comes out is believed here, or nothing does.
     pub fn sign(&self, manifest: &Manifest, now: Timestamp) -> Result<Manifest, TrustError> {
         let key = self.setup.curator.as_ref().ok_or(TrustError::NotHere(

@@ -1,5 +1,5 @@
-//! Whom this server believes: the keys that a root vouches for, what was called back, and the unsigned plugins that the
-//! operator allowed one by one.
+//! Which plugins this server trusts: keys that a root vouches for, what was revoked, and the unsigned plugins that the operator
+//! allowed one by one.
 //!
 //! Lists come signed, from files or made here where this server is the curator. A list that is not taken leaves the one
 //! before in force; where there is none before, nobody is believed.
@@ -21,11 +21,10 @@ use toolyard_protocol::{
     plugin::{ContentHash, KeyId, Manifest, ManifestError, PluginId},
 };
 use toolyard_trust::{
-    AllowList, Allowed, Ground, KeyList, ListError, Pin, PublicKey, Revocations, SecretKey, SignError,
-    Verdict, judge, steady,
+    AllowList, Allowed, Ground, JudgedManifest, KeyList, ListError, Pin, PluginJudge, PublicKey, Revocations,
+    SecretKey, SignError, Verdict, judge, steady,
 };
 
-pub use self::verdicts::Judged;
 use self::verdicts::{Asked, Verdicts};
 
 /// Under which names the documents are stored.
@@ -134,7 +133,7 @@ pub struct InForce {
 }
 
 /// Whom this server believes.
-pub struct Trust {
+pub struct PluginTrust {
     setup: TrustSetup,
     lists: Arc<dyn PluginLists>,
     believed: RwLock<Arc<Believed>>,
@@ -143,7 +142,7 @@ pub struct Trust {
     changing: tokio::sync::Mutex<()>,
 }
 
-impl Trust {
+impl PluginTrust {
     /// Checks the setup and reads the lists.
     pub async fn open(
         setup: TrustSetup,
@@ -197,27 +196,6 @@ impl Trust {
         judge(manifest, &believed.ground(&allowed, pinned, now))
     }
 
-    /// The same of a text, for those who ask again and again: what it came to before is said again as long as it stands.
-    pub fn judge_text(
-        &self,
-        text: &str,
-        pinned: Option<&ContentHash>,
-        now: Timestamp,
-    ) -> Result<Arc<Judged>, ManifestError> {
-        let (believed, asked) = (self.believed(), Asked::new(text, pinned));
-        if let Some(judged) = self.verdicts.find(&asked, believed.generation, now) {
-            return Ok(judged);
-        }
-        let manifest = Arc::new(Manifest::read(text.as_bytes())?);
-        let allowed = self.allowed(&manifest);
-        let ground = believed.ground(&allowed, pinned, now);
-        let verdict = judge(&manifest, &ground)?;
-        let steady = steady(&manifest, &ground);
-        let judged = Arc::new(Judged { manifest, verdict });
-        self.verdicts.keep(asked, &judged, believed.generation, steady);
-        Ok(judged)
-    }
-
     /// Allowed is one content, and with it what that content asks for.
     fn allowed(&self, manifest: &Manifest) -> AllowList {
         let named = self.setup.allowed.iter().filter(|(id, _)| *id == manifest.id);
@@ -264,6 +242,29 @@ impl Trust {
     fn own_root(&self) -> Option<&SecretKey> {
         let only = self.setup.curator.as_ref().filter(|_| self.setup.keys_file.is_none());
         self.setup.root_secret.as_ref().or(only)
+    }
+}
+
+impl PluginJudge for PluginTrust {
+    /// What a text came to before is said again as long as it stands.
+    fn judge_text(
+        &self,
+        text: &str,
+        pinned: Option<&ContentHash>,
+        now: Timestamp,
+    ) -> Result<Arc<JudgedManifest>, ManifestError> {
+        let (believed, asked) = (self.believed(), Asked::new(text, pinned));
+        if let Some(judged) = self.verdicts.find(&asked, believed.generation, now) {
+            return Ok(judged);
+        }
+        let manifest = Arc::new(Manifest::read(text.as_bytes())?);
+        let allowed = self.allowed(&manifest);
+        let ground = believed.ground(&allowed, pinned, now);
+        let verdict = judge(&manifest, &ground)?;
+        let steady = steady(&manifest, &ground);
+        let judged = Arc::new(JudgedManifest { manifest, verdict });
+        self.verdicts.keep(asked, &judged, believed.generation, steady);
+        Ok(judged)
     }
 }
 

@@ -15,7 +15,7 @@ use toolyard_protocol::{
 };
 
 use super::older_tools::to_definitions;
-use crate::{error::Failure, state::AppState};
+use crate::{Platform, PlatformError};
 
 /// The file below the app's URL.
 const FILE: &str = "tpa_config.json";
@@ -38,15 +38,15 @@ struct AppConfigFile {
 
 /// Reads the file and takes from it what the request leaves out.
 pub(super) async fn complete(
-    state: &AppState,
+    platform: &Platform,
     details: &mut AppDetails,
     tools: &mut Option<Vec<Box<RawValue>>>,
-) -> Result<(), Failure> {
+) -> Result<(), PlatformError> {
     let url = details.public_url.as_deref().ok_or_else(|| {
         let problem = Problem::new("publicUrl", format!("missing; {FILE} is read from there"));
-        Failure::problems("the app cannot be registered", vec![problem])
+        PlatformError::problems("the app cannot be registered", vec![problem])
     })?;
-    let file = read(state, url).await?;
+    let file = read(platform, url).await?;
     if details.name.is_empty() {
         details.name = file.name.unwrap_or_default();
     }
@@ -65,16 +65,17 @@ pub(super) async fn complete(
     if tools.is_none() {
         let read = to_definitions(file.tools.unwrap_or_default());
         *tools = Some(read.map_err(|problems| {
-            Failure::problems(format!("the tools in {FILE} cannot be read"), problems)
+            PlatformError::problems(format!("the tools in {FILE} cannot be read"), problems)
         })?);
     }
     Ok(())
 }
 
-async fn read(state: &AppState, url: &str) -> Result<AppConfigFile, Failure> {
-    let refused =
-        |why: String| Failure::problems("the app cannot be registered", vec![Problem::new("publicUrl", why)]);
-    let base = OutsideUrl::parse(url, &state.guard).map_err(|error| refused(error.to_string()))?;
+async fn read(platform: &Platform, url: &str) -> Result<AppConfigFile, PlatformError> {
+    let refused = |why: String| {
+        PlatformError::problems("the app cannot be registered", vec![Problem::new("publicUrl", why)])
+    };
+    let base = OutsideUrl::parse(url, &platform.guard).map_err(|error| refused(error.to_string()))?;
     let address = base.join(FILE);
     let not_read = |why: String| {
         refused(format!(
@@ -84,7 +85,7 @@ async fn read(state: &AppState, url: &str) -> Result<AppConfigFile, Failure> {
     let request =
         Request::get(&address).body(Full::new(Bytes::new())).map_err(|error| not_read(error.to_string()))?;
     let fetched = tokio::time::timeout(FETCH_TIMEOUT, async {
-        let response = state.http.send(request).await?;
+        let response = platform.http.send(request).await?;
         let status = response.status;
         Ok::<_, NetError>((status, response.bytes(MAX_FILE_BYTES).await?))
     });
@@ -97,6 +98,9 @@ async fn read(state: &AppState, url: &str) -> Result<AppConfigFile, Failure> {
     let mut from = serde_json::Deserializer::from_slice(&body);
     serde_path_to_error::deserialize(&mut from).map_err(|error| {
         let (path, why) = (error.path().to_string(), error.into_inner());
-        Failure::problems(format!("{address} cannot be used"), vec![Problem::new(path, why.to_string())])
+        PlatformError::problems(
+            format!("{address} cannot be used"),
+            vec![Problem::new(path, why.to_string())],
+        )
     })
 }

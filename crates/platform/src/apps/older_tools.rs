@@ -14,7 +14,7 @@ struct ToolForm {
 }
 
 /// The tools as MCP definitions. Definitions stay byte for byte.
-pub(super) fn to_definitions(tools: Vec<Box<RawValue>>) -> Result<Vec<Box<RawValue>>, Vec<Problem>> {
+pub fn to_definitions(tools: Vec<Box<RawValue>>) -> Result<Vec<Box<RawValue>>, Vec<Problem>> {
     if !is_older_form(&tools) {
         return Ok(tools);
     }

@@ -1,0 +1,142 @@
+//! Secret values of upstreams: sealed where they are stored, and never shown.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use toolyard_protocol::{raw::to_raw, upstream::UpstreamDetails};
+
+use crate::ports::{Secrets, UpstreamRecord};
+
+/// What stands in place of a value that is sealed.
+pub const HIDDEN: &str = "(sealed)";
+
+/// Sealed values that cannot be opened, or a placeholder without a value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UnusableSecrets(pub String);
+
+/// The values of an upstream that are secret, unless they name the environment.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SecretValues {
+    /// Of headers, by name.
+    pub headers: BTreeMap<String, String>,
+    /// Of variables, by name.
+    pub env: BTreeMap<String, String>,
+    /// The OAuth client's.
+    pub client_secret: Option<String>,
+}
+
+/// Takes the secret values out of what an operator says, and seals them. Values that name the environment stay readable.
+pub fn seal(mut details: UpstreamDetails, secrets: &dyn Secrets) -> (UpstreamDetails, Vec<u8>) {
+    let mut values = SecretValues::default();
+    let hide = |from: &mut BTreeMap<String, String>, to: &mut BTreeMap<String, String>| {
+        for (name, value) in from {
+            if !value.contains("${") {
+                to.insert(name.clone(), std::mem::replace(value, HIDDEN.to_owned()));
+            }
+        }
+    };
+    hide(&mut details.headers, &mut values.headers);
+    hide(&mut details.env, &mut values.env);
+    if let Some(secret) = details.client_secret.as_mut().filter(|secret| !secret.contains("${")) {
+        values.client_secret = Some(std::mem::replace(secret, HIDDEN.to_owned()));
+    }
+    let sealed = secrets.seal(to_raw(&values).get());
+    (details, sealed)
+}
+
+/// Puts the values that were sealed before in the place of the words that stand for them.
+pub fn restore(
+    mut details: UpstreamDetails,
+    before: Option<&UpstreamRecord>,
+    secrets: &dyn Secrets,
+) -> Result<UpstreamDetails, UnusableSecrets> {
+    let values = match before {
+        // What is replaced altogether need not be opened: so one whose seal is lost can be mended.
+        Some(before) if hides(&details) => open(before, secrets)?,
+        _ => SecretValues::default(),
+    };
+    let restore = |now: &mut BTreeMap<String, String>, then: &BTreeMap<String, String>| {
+        for (name, value) in now.iter_mut().filter(|(_, value)| *value == HIDDEN) {
+            if let Some(kept) = then.get(name) {
+                value.clone_from(kept);
+            }
+        }
+    };
+    restore(&mut details.headers, &values.headers);
+    restore(&mut details.env, &values.env);
+    if details.client_secret.as_deref() == Some(HIDDEN) {
+        details.client_secret = values.client_secret.or(details.client_secret);
+    }
+    if hides(&details) {
+        return Err(UnusableSecrets(format!(
+            "`{HIDDEN}` stands for a value that is not there; give the value"
+        )));
+    }
+    Ok(details)
+}
+
+/// Whether a value only stands for another one.
+fn hides(details: &UpstreamDetails) -> bool {
+    let mut all = details.headers.values().chain(details.env.values()).chain(&details.client_secret);
+    all.any(|value| value == HIDDEN)
+}
+
+/// Opens what was sealed.
+pub fn open(record: &UpstreamRecord, secrets: &dyn Secrets) -> Result<SecretValues, UnusableSecrets> {
+    let values = secrets.open(&record.sealed).map_err(|error| UnusableSecrets(error.to_string()))?;
+    serde_json::from_str(&values).map_err(|error| UnusableSecrets(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::Unsealed;
+
+    /// Seals nothing; what is tested is what goes in.
+    struct Open;
+    impl Secrets for Open {
+        fn seal(&self, plain: &str) -> Vec<u8> {
+            plain.as_bytes().to_vec()
+        }
+        fn open(&self, sealed: &[u8]) -> Result<String, Unsealed> {
+            String::from_utf8(sealed.to_vec()).map_err(|_| Unsealed)
+        }
+        fn derive(&self, _: &str) -> Vec<[u8; 32]> {
+            Vec::new()
+        }
+    }
+
+    fn record(text: &str) -> UpstreamRecord {
+        let (details, sealed) = seal(serde_json::from_str(text).unwrap(), &Open);
+        UpstreamRecord { details, sealed, managed: false, disabled: false }
+    }
+
+    #[test]
+    fn a_change_that_leaves_a_secret_alone_keeps_it() {
+        let before = record(r#"{"url":"u","headers":{"a":"one","b":"two"},"clientSecret":"c"}"#);
+        let mut details = before.details.clone();
+        details.headers.insert("b".to_owned(), "new".to_owned());
+        let kept = restore(details, Some(&before), &Open).unwrap();
+        assert_eq!((kept.headers["a"].as_str(), kept.headers["b"].as_str()), ("one", "new"));
+        assert_eq!(kept.client_secret.as_deref(), Some("c"));
+    }
+
+    #[test]
+    fn a_word_that_stands_for_nothing_is_no_secret() {
+        let before = record(r#"{"url":"u","headers":{"a":"one"}}"#);
+        let mut details = before.details.clone();
+        details.headers.insert("b".to_owned(), HIDDEN.to_owned());
+        assert!(restore(details.clone(), Some(&before), &Open).is_err());
+        assert!(restore(details.clone(), None, &Open).is_err());
+        details.headers.remove("b");
+        details.headers.insert("a".to_owned(), "new".to_owned());
+        let lost = UpstreamRecord { sealed: vec![0xff], ..before };
+        assert_eq!(
+            restore(details, Some(&lost), &Open).unwrap().headers["a"],
+            "new",
+            "a lost seal is no trap"
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! Who acts: a person with a role, or an app, and the credential that shows it.
+
+use std::sync::Arc;
+
+use toolyard_core::catalog::AppEntry;
+use toolyard_protocol::{PackageName, TokenId, UserId, api::Role};
+
+use crate::PlatformError;
+
+/// Somebody whose credential was verified.
+#[derive(Debug, Clone)]
+pub enum Actor {
+    /// A person, or a program with a person's token.
+    Person {
+        /// Who.
+        name: String,
+        /// What they may do.
+        role: Role,
+        /// What shows it.
+        credential: Credential,
+    },
+    /// An app with its API key.
+    App(Arc<AppEntry>),
+}
+
+/// What shows who a person is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Credential {
+    /// Dev mode: a header says so.
+    DevHeader,
+    /// This process itself: the platform runs inside the program that asks.
+    Embedded,
+    /// A token of this server.
+    Token {
+        /// When it expires, in seconds since 1970.
+        expires_at: i64,
+        /// Which one, if it is listed.
+        id: Option<TokenId>,
+    },
+    /// A token of the configured identity provider.
+    IdentityProvider {
+        /// When it expires, in seconds since 1970.
+        expires_at: i64,
+    },
+}
+
+/// An actor that may act for any user has to name one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoUserNamed;
+
+impl Actor {
+    /// The name under which changes are recorded.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Person { name, .. } => name.clone(),
+            Self::App(app) => format!("app:{}", app.head.package()),
+        }
+    }
+
+    /// Whether it is a person with the role of an operator.
+    pub fn is_operator(&self) -> bool {
+        matches!(self, Self::Person { role: Role::Operator, .. })
+    }
+
+    /// Whether it is an app.
+    pub fn is_app(&self) -> bool {
+        matches!(self, Self::App(_))
+    }
+
+    /// Refuses everyone but operators.
+    pub fn require_operator(&self) -> Result<(), PlatformError> {
+        if self.is_operator() {
+            return Ok(());
+        }
+        Err(PlatformError::forbidden("this needs an operator's token"))
+    }
+
+    /// Refuses apps: what they may change of themselves is listed in the verbs.
+    pub fn require_person(&self, why: &'static str) -> Result<(), PlatformError> {
+        if self.is_app() { Err(PlatformError::forbidden(why)) } else { Ok(()) }
+    }
+
+    /// Whether this actor may see and change a package that belongs to `owner`.
+    pub fn may_change(&self, owner: &str, package: &PackageName) -> bool {
+        match self {
+            Self::Person { role: Role::Operator, .. } => true,
+            Self::Person { role: Role::Developer | Role::Curator, name, .. } => name == owner,
+            Self::Person { role: Role::User, .. } => false,
+            Self::App(app) => app.head.package() == package,
+        }
+    }
+
+    /// The user for whom this actor acts: users act for themselves, operators and apps for the user they name.
+    pub fn user(&self, named: Option<UserId>) -> Result<Result<UserId, NoUserNamed>, PlatformError> {
+        match (self, named) {
+            (Self::Person { role: Role::Operator, .. } | Self::App(_), Some(user)) => Ok(Ok(user)),
+            (Self::App(_) | Self::Person { credential: Credential::DevHeader, .. }, None) => {
+                Ok(Err(NoUserNamed))
+            }
+            (Self::Person { name, .. }, named) => {
+                let own: UserId = name
+                    .parse()
+                    .map_err(|_| PlatformError::BadCredential("the token names no user".to_owned()))?;
+                match named {
+                    Some(other) if other != own => {
+                        Err(PlatformError::forbidden("this token is for another user"))
+                    }
+                    _ => Ok(Ok(own)),
+                }
+            }
+        }
+    }
+}
+
+/// A user, and who acts for them.
+#[derive(Debug, Clone)]
+pub struct ActorOfUser {
+    /// For whom.
+    pub user: UserId,
+    /// Who.
+    pub actor: Actor,
+}

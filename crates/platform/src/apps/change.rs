@@ -1,0 +1,57 @@
+//! Changing what an app says of itself.
+
+use serde_json::{Map, Value};
+use toolyard_core::ports::{AppChange, AppRecord, Change};
+use toolyard_protocol::{PackageName, app::AppDetails};
+
+use super::{details, find::find_owned};
+use crate::{Actor, Platform, PlatformError};
+
+/// What to change. Missing members stay as they are.
+#[derive(Debug, Default)]
+pub struct AppPatch {
+    /// Operators: whether the app may call the tools of other apps for every user.
+    pub assistant: Option<bool>,
+    /// Members of the details.
+    pub details: Map<String, Value>,
+}
+
+/// Changes an app, and returns it as it is then.
+pub async fn change(
+    platform: &Platform,
+    actor: &Actor,
+    package: &PackageName,
+    patch: AppPatch,
+) -> Result<AppRecord, PlatformError> {
+    let app = find_owned(platform, actor, package).await?;
+    actor.require_person("an app key cannot change the app; use a developer's token")?;
+    if patch.assistant.is_some() && !actor.is_operator() {
+        return Err(PlatformError::forbidden("only an operator gives the assistant grant"));
+    }
+    let details = Some(apply(&app.details, patch.details)?).filter(|details| *details != app.details);
+    let problems = details.as_ref().map(|details| details::problems(platform, details)).unwrap_or_default();
+    if !problems.is_empty() {
+        return Err(PlatformError::problems(format!("{package} cannot be changed like this"), problems));
+    }
+
+    // Nothing is changed before everything was checked.
+    let details = details.map(|details| AppChange::Details(Box::new(details)));
+    for change in details.into_iter().chain(patch.assistant.map(AppChange::Assistant)) {
+        platform.stores.apps.change(package, change, platform.clock.now()).await?;
+    }
+
+    platform.stores.announcements.announce(Change::AppChanged(package.clone())).await;
+    find_owned(platform, actor, package).await
+}
+
+/// The details with some members replaced.
+fn apply(details: &AppDetails, patch: Map<String, Value>) -> Result<AppDetails, PlatformError> {
+    let invalid =
+        |error: serde_json::Error| PlatformError::invalid(format!("the body cannot be read: {error}"));
+    let mut all = match serde_json::to_value(details).map_err(invalid)? {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    };
+    all.extend(patch);
+    serde_json::from_value(Value::Object(all)).map_err(invalid)
+}

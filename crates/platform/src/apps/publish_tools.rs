@@ -1,0 +1,52 @@
+//! Giving an app other tools: the whole set at once, checked whole, switched in one transaction.
+
+use toolyard_core::{catalog::check_set_on_pool, ports::Change};
+use toolyard_protocol::{PackageName, api::ToolSet, items::Items};
+
+use super::{
+    find::find_owned,
+    older_tools::to_definitions,
+    tool_set::{alias_conflicts, stored_set},
+};
+use crate::{Actor, Platform, PlatformError};
+
+/// Replaces the app's tools, prompts and resources, and returns the version.
+pub async fn publish_tools(
+    platform: &Platform,
+    actor: &Actor,
+    package: &PackageName,
+    set: ToolSet,
+) -> Result<u64, PlatformError> {
+    find_owned(platform, actor, package).await?;
+    let ToolSet { tools, prompts, resources, resource_templates } = set;
+    let items = Items { prompts, resources, resource_templates };
+    let not_changed = |problems| PlatformError::problems("the tools were not changed", problems);
+    let tools = to_definitions(tools).map_err(not_changed)?;
+    let definitions = check_set_on_pool(package, &tools, &items).await.map_err(not_changed)?;
+    let conflicts = alias_conflicts(platform, package, &definitions).await?;
+    if !conflicts.is_empty() {
+        return Err(not_changed(conflicts));
+    }
+
+    let set = stored_set(tools, items, actor);
+    let published = platform.stores.definitions.publish(package, set, platform.clock.now()).await?;
+    let version = published.ok_or_else(|| PlatformError::not_found(format_args!("app {package}")))?;
+
+    platform.stores.announcements.announce(Change::AppChanged(package.clone())).await;
+    Ok(version)
+}
+
+/// Makes an older version the current one.
+pub async fn activate_tools(
+    platform: &Platform,
+    actor: &Actor,
+    package: &PackageName,
+    version: u64,
+) -> Result<(), PlatformError> {
+    find_owned(platform, actor, package).await?;
+    if !platform.stores.definitions.activate(package, version, platform.clock.now()).await? {
+        return Err(PlatformError::not_found(format_args!("version {version} of {package}")));
+    }
+    platform.stores.announcements.announce(Change::AppChanged(package.clone())).await;
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! Registering an app.
+
+use sha2::{Digest as _, Sha256};
+use toolyard_core::{
+    catalog::check_set_on_pool,
+    ports::{AppRecord, Change, NewRecord},
+};
+use toolyard_protocol::{Problem, app::NewApp, items::Items};
+
+use super::{
+    config_file, details,
+    find::find_owned,
+    older_tools::to_definitions,
+    tool_set::{alias_conflicts, stored_set},
+};
+use crate::{Actor, Platform, PlatformError};
+
+/// An app that was registered. Key and secret are shown once and stored nowhere.
+#[derive(Debug)]
+pub struct RegisteredApp {
+    /// The app.
+    pub app: AppRecord,
+    /// Its API key; empty if it keeps the one it had.
+    pub api_key: String,
+    /// The secret that signs requests to it.
+    pub signing_secret: String,
+}
+
+/// Registers an app that belongs to this actor.
+pub async fn register(
+    platform: &Platform,
+    actor: &Actor,
+    mut new: NewApp,
+) -> Result<RegisteredApp, PlatformError> {
+    actor.require_person("an app key cannot register apps")?;
+    new.details.kind = new.kind.unwrap_or(platform.config.default_app_kind);
+    if new.read_config {
+        platform.limits.check_costly(actor)?;
+        config_file::complete(platform, &mut new.details, &mut new.tools).await?;
+    }
+    let package = new.package_name;
+    let mut problems = details::problems(platform, &new.details);
+    if package.is_reserved() {
+        let text = format!("`{package}` is kept for the platform; choose another name");
+        problems.insert(0, Problem::new("packageName", text));
+    }
+    let known_key = new.api_key_hash.as_deref().map(parse_key_hash).transpose().unwrap_or_else(|problem| {
+        problems.push(problem);
+        None
+    });
+    let tools = to_definitions(new.tools.unwrap_or_default()).unwrap_or_else(|found| {
+        problems.extend(found);
+        Vec::new()
+    });
+    let items =
+        Items { prompts: new.prompts, resources: new.resources, resource_templates: new.resource_templates };
+    problems.extend(match check_set_on_pool(&package, &tools, &items).await {
+        Ok(definitions) => alias_conflicts(platform, &package, &definitions).await?,
+        Err(problems) => problems,
+    });
+    if !problems.is_empty() {
+        return Err(PlatformError::problems(format!("{package} cannot be registered"), problems));
+    }
+
+    // An app that has a key keeps it; we know its hash only.
+    let api_key = if known_key.is_some() { String::new() } else { platform.ids.secret() };
+    let signing_secret = platform.ids.secret();
+    let created = platform.stores.apps.create(NewRecord {
+        package: package.clone(),
+        details: new.details,
+        owner: actor.name(),
+        key_hash: known_key.unwrap_or_else(|| Sha256::digest(api_key.as_bytes()).into()),
+        signing: platform.secrets.seal(&signing_secret),
+        at: platform.clock.now(),
+        tools: (!tools.is_empty() || !items.is_empty()).then(|| stored_set(tools, items, actor)),
+    });
+    if !created.await? {
+        return Err(PlatformError::conflict(format!("{package} is registered already; choose another name")));
+    }
+
+    platform.stores.announcements.announce(Change::AppChanged(package.clone())).await;
+    let app = find_owned(platform, actor, &package).await?;
+    Ok(RegisteredApp { app, api_key, signing_secret })
+}
+
+/// SHA-256 in hex.
+fn parse_key_hash(text: &str) -> Result<[u8; 32], Problem> {
+    let mut hash = [0; 32];
+    hex::decode_to_slice(text, &mut hash)
+        .map_err(|_| Problem::new("apiKeyHash", "expected the SHA-256 of the API key in 64 hex digits"))?;
+    Ok(hash)
+}

@@ -1,0 +1,16 @@
+//! Removing an app with everything that belongs to it.
+
+use toolyard_core::ports::Change;
+use toolyard_protocol::PackageName;
+
+use super::find::find_owned;
+use crate::{Actor, Platform, PlatformError};
+
+/// Removes an app: its tools, installs, settings and what it stored for users. Where it runs, it is stopped.
+pub async fn remove(platform: &Platform, actor: &Actor, package: &PackageName) -> Result<(), PlatformError> {
+    find_owned(platform, actor, package).await?;
+    actor.require_person("an app key cannot remove the app; use a developer's token")?;
+    platform.stores.apps.remove(package).await?;
+    platform.stores.announcements.announce(Change::AppRemoved(package.clone())).await;
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! New keys and signing secrets of an app.
+
+use sha2::{Digest as _, Sha256};
+use toolyard_core::ports::{AppChange, AppRecord, Change};
+use toolyard_protocol::PackageName;
+
+use super::find::find_owned;
+use crate::{Actor, Platform, PlatformError};
+
+/// Makes a new API key and returns it; the old one is void.
+pub async fn rotate_key(
+    platform: &Platform,
+    actor: &Actor,
+    package: &PackageName,
+) -> Result<String, PlatformError> {
+    find_rotatable(platform, actor, package).await?;
+    let api_key = platform.ids.secret();
+    let change = AppChange::Key(Sha256::digest(api_key.as_bytes()).into());
+    write(platform, package, change).await?;
+    Ok(api_key)
+}
+
+/// Makes a new signing secret and returns it. Requests carry signatures of the old and the new one until the next rotation.
+pub async fn rotate_secret(
+    platform: &Platform,
+    actor: &Actor,
+    package: &PackageName,
+) -> Result<String, PlatformError> {
+    let app = find_rotatable(platform, actor, package).await?;
+    let signing_secret = platform.ids.secret();
+    let before = app.keys().and_then(|keys| keys.signing.first().cloned());
+    let signing = std::iter::once(platform.secrets.seal(&signing_secret)).chain(before).collect();
+    write(platform, package, AppChange::Signing(signing)).await?;
+    Ok(signing_secret)
+}
+
+async fn find_rotatable(
+    platform: &Platform,
+    actor: &Actor,
+    package: &PackageName,
+) -> Result<AppRecord, PlatformError> {
+    let app = find_owned(platform, actor, package).await?;
+    actor.require_person("an app cannot rotate its own credentials")?;
+    Ok(app)
+}
+
+async fn write(platform: &Platform, package: &PackageName, change: AppChange) -> Result<(), PlatformError> {
+    platform.stores.apps.change(package, change, platform.clock.now()).await?;
+    platform.stores.announcements.announce(Change::AppChanged(package.clone())).await;
+    Ok(())
+}

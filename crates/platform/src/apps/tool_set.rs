@@ -1,0 +1,65 @@
+//! A checked set of tools as it is stored.
+
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+use toolyard_core::{catalog::alias_clashes, ports::StoredSet};
+use toolyard_protocol::{Alias, PackageName, Problem, ToolName, items::Items, tool::ToolDefinition};
+
+use crate::{Actor, Platform, PlatformError};
+
+pub(super) fn stored_set(tools: Vec<Box<RawValue>>, items: Items, actor: &Actor) -> StoredSet {
+    StoredSet { hash: content_hash(&tools, &items), tools, items, by: actor.name() }
+}
+
+/// A list that is empty leaves no trace, so a set of tools alone has the hash that it had before there was anything else.
+fn content_hash(tools: &[Box<RawValue>], items: &Items) -> String {
+    let mut hash = Sha256::new();
+    let mut add = |text: &str| {
+        hash.update((text.len() as u64).to_be_bytes());
+        hash.update(text.as_bytes());
+    };
+    tools.iter().for_each(|tool| add(tool.get()));
+    for (kind, list) in items.lists().into_iter().filter(|(_, list)| !list.is_empty()) {
+        // Every definition is an object, so no definition is taken for the name of a list.
+        add(kind.member());
+        list.iter().for_each(|item| add(item.get()));
+    }
+    hex::encode(hash.finalize())
+}
+
+/// Which tools would have an alias that another tool had first.
+pub(super) async fn alias_conflicts(
+    platform: &Platform,
+    package: &PackageName,
+    definitions: &[ToolDefinition],
+) -> Result<Vec<Problem>, PlatformError> {
+    let aliases = definitions.iter().map(|tool| ToolName::new(package, &tool.name).alias());
+    let hashed: Vec<Alias> = aliases.filter(|alias| alias.undo().is_none()).collect();
+    let owners = platform.stores.definitions.alias_owners(&hashed).await?;
+    Ok(alias_clashes(package, definitions, &owners))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(text: &str) -> Vec<Box<RawValue>> {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn tools_alone_hash_as_they_did_before_there_was_anything_else() {
+        let tools = list(r#"[{"name":"a"}]"#);
+        let plain = content_hash(&tools, &Items::default());
+        assert_eq!(plain, hex::encode(Sha256::digest(b"\0\0\0\0\0\0\0\x0c{\"name\":\"a\"}")));
+        let prompts = Items { prompts: list(r#"[{"name":"a"}]"#), ..Items::default() };
+        let resources = Items { resources: list(r#"[{"name":"a"}]"#), ..Items::default() };
+        let hashes = [
+            plain,
+            content_hash(&tools, &prompts),
+            content_hash(&tools, &resources),
+            content_hash(&[], &prompts),
+        ];
+        assert_eq!(hashes.iter().collect::<std::collections::HashSet<_>>().len(), hashes.len());
+    }
+}

@@ -1,0 +1,102 @@
+//! Why a change was not made.
+
+use std::time::Duration;
+
+use toolyard_core::ports::StoreError;
+use toolyard_protocol::{Problem, plugin::Permissions};
+use toolyard_trust::Change as PluginUpdate;
+
+/// Why a change was not made. Nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum PlatformError {
+    /// It does not exist, or this actor may not know that it does.
+    #[error("there is no {0} here")]
+    NotFound(String),
+    /// The request is wrong, with everything that is wrong in it.
+    #[error("{message}")]
+    Invalid {
+        /// What cannot be done.
+        message: String,
+        /// What is wrong, and where.
+        problems: Vec<Problem>,
+    },
+    /// Something else is in the way.
+    #[error("{0}")]
+    Conflict(String),
+    /// This actor may not do this.
+    #[error("{0}")]
+    Forbidden(String),
+    /// The credential is not accepted.
+    #[error("{0}")]
+    BadCredential(String),
+    /// A plugin asks for more than the user agreed to.
+    #[error("{}", .0.message)]
+    NeedsAgreement(Box<NeededAgreement>),
+    /// Too many requests of this actor.
+    #[error("too many requests; try again in {} s", .0.as_secs() + 1)]
+    RateLimited(Duration),
+    /// A quota is reached.
+    #[error("{0}")]
+    QuotaReached(String),
+    /// It is larger than allowed.
+    #[error("{0}")]
+    TooLarge(String),
+    /// It cannot be done now.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The server failed; the log says why.
+    #[error("{0}")]
+    Internal(&'static str),
+    /// The store failed.
+    #[error(transparent)]
+    Store(StoreError),
+}
+
+/// What a user has to agree to before a plugin is installed.
+#[derive(Debug)]
+pub struct NeededAgreement {
+    /// For people.
+    pub message: String,
+    /// All that the plugin asks for.
+    pub asks_for: Permissions,
+    /// What of that the user has not agreed to.
+    pub not_agreed: Permissions,
+    /// What an update changes.
+    pub change: Option<PluginUpdate>,
+}
+
+impl PlatformError {
+    /// There is no such thing, for this actor.
+    pub fn not_found(what: impl std::fmt::Display) -> Self {
+        Self::NotFound(what.to_string())
+    }
+
+    /// One thing is wrong with the request.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::Invalid { message: message.into(), problems: Vec::new() }
+    }
+
+    /// These are wrong with the request.
+    pub fn problems(message: impl Into<String>, problems: Vec<Problem>) -> Self {
+        Self::Invalid { message: message.into(), problems }
+    }
+
+    /// Something else is in the way.
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self::Conflict(message.into())
+    }
+
+    /// This actor may not do this.
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        Self::Forbidden(message.into())
+    }
+}
+
+impl From<StoreError> for PlatformError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Quota(reached) => Self::QuotaReached(reached.to_string()),
+            error @ StoreError::Failed(_) => Self::Store(error),
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Letting an app call the tools of other apps for a user, or no longer.
+
+use toolyard_core::ports::Change;
+use toolyard_protocol::PackageName;
+
+use crate::{ActorOfUser, Platform, PlatformError};
+
+/// Gives or revokes the assistant grant of an installed app.
+pub async fn grant_assistant(
+    platform: &Platform,
+    actor: &ActorOfUser,
+    package: &PackageName,
+    granted: bool,
+) -> Result<(), PlatformError> {
+    if !platform.stores.installs.grant(&actor.user, package, granted).await? {
+        return Err(PlatformError::not_found(format_args!("install of {package}")));
+    }
+    platform.stores.announcements.announce(Change::ViewChanged(actor.user.clone())).await;
+    Ok(())
+}

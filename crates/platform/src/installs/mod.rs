@@ -1,0 +1,24 @@
+//! What a user has: apps, what they allow them, and tools they switched off.
+
+mod grant;
+mod install;
+mod switch_tool;
+mod uninstall;
+
+use toolyard_protocol::{PackageName, UserId};
+
+pub use self::{grant::grant_assistant, install::install, switch_tool::switch_tool, uninstall::uninstall};
+use crate::{Platform, PlatformError};
+
+/// Refuses what belongs to an installed app if the user has not installed it.
+pub async fn require_installed(
+    platform: &Platform,
+    user: &UserId,
+    package: &PackageName,
+) -> Result<(), PlatformError> {
+    let installs = platform.stores.installs.of(user).await?;
+    if installs.iter().any(|install| install.package == *package) {
+        return Ok(());
+    }
+    Err(PlatformError::not_found(format_args!("install of {package}")))
+}

@@ -1,0 +1,31 @@
+//! Switching one tool on or off for a user.
+
+use toolyard_core::{catalog::Scope, ports::Change};
+use toolyard_protocol::ToolName;
+
+use super::require_installed;
+use crate::{ActorOfUser, Platform, PlatformError};
+
+/// Switches a tool on or off.
+pub async fn switch_tool(
+    platform: &Platform,
+    actor: &ActorOfUser,
+    tool: &ToolName,
+    enabled: bool,
+) -> Result<(), PlatformError> {
+    let user = &actor.user;
+    // Only what is there can be off: so the number of settings is bounded. Tools of the server, of upstreams for all and of
+    // plugins are there without an install, so the view is asked; what hides a tool does not matter.
+    let view = platform.catalog.view(user, Scope::Everything).await?;
+    let mut visible = view.tools().map(|tool| &tool.name).chain(view.hidden().map(|hidden| &hidden.name));
+    if !visible.any(|name| name == tool) {
+        if !enabled {
+            return Err(PlatformError::not_found(format_args!("tool {tool}")));
+        }
+        // The setting of a tool that is gone since can be removed.
+        require_installed(platform, user, tool.package()).await?;
+    }
+    platform.stores.settings.switch_tool(user, tool, enabled).await?;
+    platform.stores.announcements.announce(Change::ViewChanged(user.clone())).await;
+    Ok(())
+}

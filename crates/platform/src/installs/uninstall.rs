@@ -1,0 +1,20 @@
+//! Uninstalling an app for a user, with what it stored for them.
+
+use toolyard_core::ports::Change;
+use toolyard_protocol::PackageName;
+
+use crate::{ActorOfUser, Platform, PlatformError};
+
+/// Uninstalls an app or an upstream: settings, grants, stored data and authorizations go with it, and it is stopped.
+pub async fn uninstall(
+    platform: &Platform,
+    actor: &ActorOfUser,
+    package: &PackageName,
+) -> Result<(), PlatformError> {
+    if !platform.stores.installs.uninstall(&actor.user, package).await? {
+        return Err(PlatformError::not_found(format_args!("install of {package}")));
+    }
+    let change = Change::AppUninstalled { user: actor.user.clone(), package: package.clone() };
+    platform.stores.announcements.announce(change).await;
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! Installing a plugin for a user: read, judge, agree, look for clashes, store.
+
+use toolyard_core::{
+    catalog::Scope,
+    ports::{Change, InstalledPlugin, Switch},
+};
+use toolyard_protocol::{
+    LocalName, ToolName, UserId,
+    plugin::{Manifest, Permissions, PluginId},
+};
+use toolyard_trust::{Change as PluginUpdate, PluginJudge as _, Verdict, compare};
+
+use super::{manifest::read_manifest, status_word};
+use crate::{ActorOfUser, NeededAgreement, Platform, PlatformError};
+
+/// A manifest, or a plugin of the catalogue, and what the user agrees to.
+#[derive(Debug, Default)]
+pub struct InstallRequest {
+    /// The manifest, as it was signed.
+    pub manifest: Option<String>,
+    /// A plugin of this server's catalogue, instead of a manifest.
+    pub catalogue_id: Option<PluginId>,
+    /// Its version; by default the one that was published last.
+    pub version: Option<String>,
+    /// What the user agrees to; by default what was agreed to for the version before, or nothing.
+    pub permissions: Option<Permissions>,
+    /// Whether the user agrees that an update has an older version, another publisher or another signer.
+    pub accept_change: bool,
+}
+
+/// Installs a plugin, or another version of it.
+pub async fn install(
+    platform: &Platform,
+    actor: &ActorOfUser,
+    request: InstallRequest,
+) -> Result<InstalledPlugin, PlatformError> {
+    let (user, service) = (&actor.user, &platform.plugins);
+    let runs = service.require_enabled()?;
+    let _one_at_a_time = service.installing.lock().await;
+    let manifest = find_manifest(platform, &request).await?;
+    let verdict = require_runnable(platform, &manifest)?;
+    let before = platform.stores.plugins.plugin(user, &manifest.id).await?;
+    // The store remembers also what this process never ran.
+    let was_stopped = before.as_ref().is_some_and(|before| {
+        before.hash == verdict.content_hash && matches!(before.switch, Switch::Stopped(_))
+    });
+    if was_stopped || runs.was_killed_too_often(user, &verdict.content_hash) {
+        let text =
+            "this version had to be killed too often because it did not stop in time; install another one";
+        return Err(PlatformError::conflict(text));
+    }
+    let granted = require_agreement(&request, &manifest, &verdict, before.as_ref())?;
+    require_free_names(platform, user, &manifest).await?;
+
+    let plugin = InstalledPlugin {
+        id: manifest.id.clone(),
+        version: manifest.version.clone(),
+        manifest: manifest.raw().to_owned(),
+        hash: verdict.content_hash,
+        status: status_word(&verdict.status).to_owned(),
+        granted,
+        switch: Switch::On,
+        at: before.map_or_else(|| platform.clock.now(), |before| before.at),
+    };
+    let most = service.bounds.per_user;
+    if !platform.stores.plugins.put_plugin(user, &plugin, most).await? {
+        return Err(PlatformError::conflict(format!("a user has at most {most} plugins; remove one first")));
+    }
+
+    platform.stores.announcements.announce(Change::ViewChanged(user.clone())).await;
+    Ok(plugin)
+}
+
+async fn find_manifest(platform: &Platform, request: &InstallRequest) -> Result<Manifest, PlatformError> {
+    let text = match (&request.manifest, &request.catalogue_id) {
+        (Some(text), None) => text.clone(),
+        (None, Some(id)) => {
+            let version = request.version.as_deref();
+            let found = platform.stores.published_plugins.published_version(id, version).await?;
+            let version = version.unwrap_or("any version");
+            let missing =
+                || PlatformError::not_found(format_args!("plugin {id} ({version}) in the catalogue"));
+            found.ok_or_else(missing)?.manifest
+        }
+        _ => return Err(PlatformError::invalid("send either `manifest` or `catalogueId`")),
+    };
+    read_manifest(platform, &text)
+}
+
+/// Only what may run is installed.
+fn require_runnable(platform: &Platform, manifest: &Manifest) -> Result<Verdict, PlatformError> {
+    let verdict = platform.plugins.trust.judge(manifest, None, platform.clock.now());
+    let verdict =
+        verdict.map_err(|problem| PlatformError::problems("the manifest cannot be used", vec![problem]))?;
+    if verdict.runs {
+        return Ok(verdict);
+    }
+    let (id, status) = (&manifest.id, status_word(&verdict.status));
+    Err(PlatformError::forbidden(format!("{id} is not run here ({status}): {}", verdict.reason)))
+}
+
+/// What the user agreed to, or what they still have to agree to.
+fn require_agreement(
+    request: &InstallRequest,
+    manifest: &Manifest,
+    verdict: &Verdict,
+    before: Option<&InstalledPlugin>,
+) -> Result<Permissions, PlatformError> {
+    let agreed = request.permissions.clone().or_else(|| before.map(|before| before.granted.clone()));
+    let agreed = agreed.unwrap_or_default();
+    let not_agreed = verdict.permissions.beyond(&agreed);
+    let old = before.and_then(|before| Manifest::read(before.manifest.as_bytes()).ok());
+    let change = old.map(|old| compare(&old, manifest));
+    let is_other =
+        |change: &PluginUpdate| change.downgrade || change.publisher_changed || change.signer_changed;
+    let asks_again = change.as_ref().is_some_and(is_other) && !request.accept_change;
+    if not_agreed.is_empty() && !asks_again {
+        return Ok(verdict.permissions.within(&agreed));
+    }
+    let message = if not_agreed.is_empty() {
+        format!("{} changed in a way that the user has to agree to: see `change`", manifest.id)
+    } else {
+        format!("{} asks for more than the user agreed to: see `notAgreed`", manifest.id)
+    };
+    let asks_for = verdict.permissions.clone();
+    Err(PlatformError::NeedsAgreement(Box::new(NeededAgreement { message, asks_for, not_agreed, change })))
+}
+
+/// Tools of two plugins must not have the same name: clients show them without their package. And no tool may have the
+/// alias of another.
+async fn require_free_names(
+    platform: &Platform,
+    user: &UserId,
+    manifest: &Manifest,
+) -> Result<(), PlatformError> {
+    let own = manifest.id.package().ok_or_else(|| PlatformError::invalid("the id is too long"))?;
+    let is_new = |name: &str| manifest.tools.iter().any(|tool| tool.name == name);
+    let now = platform.clock.now();
+    for other in platform.stores.plugins.plugins(user).await?.iter().filter(|other| other.id != manifest.id) {
+        let Ok(judged) = platform.plugins.trust.judge_text(&other.manifest, Some(&other.hash), now) else {
+            continue;
+        };
+        if let Some(tool) = judged.manifest.tools.iter().find(|tool| is_new(&tool.name)) {
+            let text = format!(
+                "{}:{} and {}:{} have the same name; remove one of the two plugins",
+                manifest.id, tool.name, judged.manifest.id, tool.name
+            );
+            return Err(PlatformError::conflict(text));
+        }
+    }
+    let names = manifest.tools.iter().filter_map(|tool| tool.name.parse::<LocalName>().ok());
+    let new: Vec<ToolName> = names.map(|name| ToolName::new(&own, &name)).collect();
+    let view = platform.catalog.view(user, Scope::Everything).await?;
+    for tool in view.tools().filter(|tool| *tool.name.package() != own) {
+        if let Some(name) = new.iter().find(|name| name.alias() == tool.alias) {
+            let text = format!("{name} and {} have the same alias, {}", tool.name, tool.alias);
+            return Err(PlatformError::conflict(text));
+        }
+    }
+    Ok(())
+}

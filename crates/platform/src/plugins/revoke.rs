@@ -1,0 +1,54 @@
+//! Revoking plugins, and reading the lists of keys and revocations again.
+
+use toolyard_core::ports::Change;
+use toolyard_protocol::plugin::{ContentHash, PluginId};
+use toolyard_trust::RevokedPlugin;
+
+use super::{TrustError, sign::require_curator};
+use crate::{Actor, Platform, PlatformError};
+
+/// What to revoke. Without version and hash: every version of the plugin.
+#[derive(Debug, Default)]
+pub struct RevokeRequest {
+    /// A version of the catalogue.
+    pub version: Option<String>,
+    /// A content, under whatever id.
+    pub content_hash: Option<ContentHash>,
+    /// For people.
+    pub reason: String,
+}
+
+/// Revokes a plugin permanently. False if it had been revoked before.
+pub async fn revoke(
+    platform: &Platform,
+    actor: &Actor,
+    id: PluginId,
+    request: RevokeRequest,
+) -> Result<bool, PlatformError> {
+    require_curator(actor)?;
+    let content_hash = match (request.content_hash, &request.version) {
+        (Some(hash), None) => Some(hash),
+        (None, None) => None,
+        (None, Some(version)) => {
+            let found = platform.stores.published_plugins.published_version(&id, Some(version)).await?;
+            let missing =
+                || PlatformError::not_found(format_args!("version {version} of {id} in the catalogue"));
+            Some(found.ok_or_else(missing)?.hash)
+        }
+        (Some(_), Some(_)) => return Err(PlatformError::invalid("send either `version` or `contentHash`")),
+    };
+    let plugin = RevokedPlugin { id, content_hash, reason: request.reason };
+    let revoked = platform.plugins.trust.revoke(plugin, platform.clock.now()).await?;
+    // Every user may have it: all views are built again, and calls under way judge again before they run.
+    platform.stores.announcements.announce(Change::PluginListsChanged).await;
+    Ok(revoked)
+}
+
+/// Reads the lists of keys and revocations again. True if one is new.
+pub async fn reload_lists(platform: &Platform) -> Result<bool, TrustError> {
+    let is_new = platform.plugins.trust.refresh(platform.clock.now()).await?;
+    if is_new {
+        platform.stores.announcements.announce(Change::PluginListsChanged).await;
+    }
+    Ok(is_new)
+}

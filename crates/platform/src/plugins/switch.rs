@@ -1,0 +1,42 @@
+//! Switching a plugin of a user on or off.
+
+use toolyard_core::ports::{Change, InstalledPlugin, Switch};
+use toolyard_protocol::{UserId, plugin::PluginId};
+
+use crate::{ActorOfUser, Platform, PlatformError};
+
+/// The plugin, if the user has it.
+pub async fn find_installed(
+    platform: &Platform,
+    user: &UserId,
+    id: &PluginId,
+) -> Result<InstalledPlugin, PlatformError> {
+    let plugin = platform.stores.plugins.plugin(user, id).await?;
+    plugin.ok_or_else(|| PlatformError::not_found(format_args!("plugin {id} of this user")))
+}
+
+/// Switches a plugin on or off. One that the platform stopped stays off.
+pub async fn switch(
+    platform: &Platform,
+    actor: &ActorOfUser,
+    id: &PluginId,
+    enabled: bool,
+) -> Result<InstalledPlugin, PlatformError> {
+    let user = &actor.user;
+    platform.plugins.require_enabled()?;
+    let mut plugin = find_installed(platform, user, id).await?;
+    match (&plugin.switch, enabled) {
+        (Switch::Stopped(why), true) => {
+            return Err(PlatformError::conflict(format!("{id} stays off: {why}")));
+        }
+        (Switch::Stopped(_), false) => return Ok(plugin),
+        (Switch::On | Switch::Off, _) => {}
+    }
+    plugin.switch = if enabled { Switch::On } else { Switch::Off };
+    if !platform.stores.plugins.switch_plugin(user, id, &plugin.hash, &plugin.switch).await? {
+        let text = format!("{id} was changed or removed meanwhile; look at it again");
+        return Err(PlatformError::conflict(text));
+    }
+    platform.stores.announcements.announce(Change::ViewChanged(user.clone())).await;
+    Ok(plugin)
+}

@@ -1,0 +1,147 @@
+//! Issuing a token that can be listed and revoked.
+
+use jiff::Timestamp;
+use toolyard_core::ports::{Change, Clock, Ids, IssuedToken, TokenAdded};
+use toolyard_protocol::{TokenId, UserId, api::Role};
+
+use super::{TokenError, TokenHolder, TokenSigner};
+use crate::{Actor, Credential, Platform, PlatformError};
+
+/// Longest name of a token, in characters.
+const MAX_NAME: usize = 100;
+/// How many days a token is valid by default.
+const DEFAULT_DAYS: i64 = 30;
+/// Most days.
+const MAX_DAYS: i64 = 365;
+const DAY_S: i64 = 24 * 60 * 60;
+
+/// The token that is asked for.
+#[derive(Debug)]
+pub struct TokenRequest {
+    /// What for, in at most 100 characters.
+    pub name: String,
+    /// Operators: for whom; otherwise for the actor.
+    pub user: Option<UserId>,
+    /// Operators: which role; otherwise `user`.
+    pub role: Option<Role>,
+    /// How long it is valid.
+    pub days: Option<i64>,
+}
+
+/// A token, the only time that it is shown, and what is listed of it.
+#[derive(Debug)]
+pub struct IssuedSecret {
+    /// The token.
+    pub token: String,
+    /// What is listed of it.
+    pub listed: IssuedToken,
+}
+
+/// Issues a token.
+pub async fn issue(
+    platform: &Platform,
+    actor: &Actor,
+    request: TokenRequest,
+) -> Result<IssuedSecret, PlatformError> {
+    let holder = TokenHolder::new(actor)?;
+    let name = request.name.trim();
+    if name.is_empty() || name.chars().count() > MAX_NAME || name.chars().any(char::is_control) {
+        let text = format!("name: expected 1 to {MAX_NAME} characters that say what it is for");
+        return Err(PlatformError::invalid(text));
+    }
+    let days = request.days.unwrap_or(DEFAULT_DAYS);
+    if !(1..=MAX_DAYS).contains(&days) {
+        return Err(PlatformError::invalid(format!("days: expected 1 to {MAX_DAYS}")));
+    }
+    let role = request.role.unwrap_or(Role::User);
+    let subject = request.user.map_or_else(|| holder.name.to_owned(), |user| user.as_str().to_owned());
+    if holder.role != Role::Operator && (subject != holder.name || role != Role::User) {
+        let text = "only an operator makes tokens for others, or with another role than user";
+        return Err(PlatformError::forbidden(text));
+    }
+    let seconds = validity(&holder, days * DAY_S, platform.clock.now())?;
+    let made_with = match holder.credential {
+        Credential::Token { id, .. } => id.as_ref(),
+        Credential::DevHeader | Credential::Embedded | Credential::IdentityProvider { .. } => None,
+    };
+    let details = TokenDetails { name, subject: &subject, role, seconds, by: holder.name, made_with };
+    let issued =
+        sign_listed(&platform.tokens, &*platform.clock, &*platform.ids, details).map_err(|error| {
+            tracing::error!(%error, "token could not be signed");
+            PlatformError::Internal("the token could not be made; the server's log says more")
+        })?;
+    list(platform, &issued.listed).await?;
+    platform.stores.announcements.announce(Change::TokenIssued { subject: subject.into() }).await;
+    Ok(issued)
+}
+
+async fn list(platform: &Platform, token: &IssuedToken) -> Result<(), PlatformError> {
+    let room = platform.config.token_room;
+    match platform.stores.tokens.add_token(token, room).await? {
+        TokenAdded::Listed => Ok(()),
+        TokenAdded::NoRoom => Err(PlatformError::QuotaReached(format!(
+            "{} has {} tokens that have not ended, or the server has {}; wait until some end, or ask the operator to raise \
+             `quotas.tokens_per_user` or `quotas.tokens`",
+            token.subject, room.of_subject, room.of_all
+        ))),
+        TokenAdded::Revoked => Err(PlatformError::BadCredential("the token was revoked".to_owned())),
+    }
+}
+
+/// How long a token is valid that this person makes: never longer than their own credential, so that a credential which was
+/// found or borrowed does not become a longer one.
+fn validity(holder: &TokenHolder<'_>, wanted: i64, now: Timestamp) -> Result<i64, PlatformError> {
+    match holder.credential {
+        _ if holder.role == Role::Operator => Ok(wanted),
+        Credential::DevHeader | Credential::Embedded => Ok(wanted),
+        Credential::Token { expires_at, .. } => Ok(wanted.min(expires_at.saturating_sub(now.as_second()))),
+        Credential::IdentityProvider { .. } => Err(PlatformError::forbidden(
+            "a login of your identity provider makes no tokens; ask an operator for one",
+        )),
+    }
+}
+
+/// What is signed and listed.
+#[derive(Debug, Clone, Copy)]
+pub struct TokenDetails<'a> {
+    /// What for.
+    pub name: &'a str,
+    /// Whose.
+    pub subject: &'a str,
+    /// What it allows.
+    pub role: Role,
+    /// How long it is valid.
+    pub seconds: i64,
+    /// By whom it is made.
+    pub by: &'a str,
+    /// With which token, if that one is listed.
+    pub made_with: Option<&'a TokenId>,
+}
+
+/// Signs a token under a new id. It is listed by whoever asks: a server, or a command where no server runs.
+pub fn sign_listed(
+    signer: &TokenSigner,
+    clock: &dyn Clock,
+    ids: &dyn Ids,
+    details: TokenDetails<'_>,
+) -> Result<IssuedSecret, TokenError> {
+    let TokenDetails { name, subject, role, seconds, by, made_with } = details;
+    let mut bytes = [0; 16];
+    ids.fill(&mut bytes);
+    let (id, now) = (TokenId::from_bytes(bytes), clock.now());
+    let token = signer.make_listed(Some(id.clone()), subject, role, now, seconds)?;
+    let expires_at =
+        Timestamp::from_second(now.as_second().saturating_add(seconds)).unwrap_or(Timestamp::MAX);
+    let listed = IssuedToken {
+        id,
+        name: name.to_owned(),
+        subject: subject.to_owned(),
+        role,
+        created_at: now,
+        expires_at,
+        created_by: by.to_owned(),
+        made_with: made_with.cloned(),
+        revoked_at: None,
+    };
+    Ok(IssuedSecret { token, listed })
+}

@@ -1,0 +1,17 @@
+//! Listing tokens, the newest first.
+
+use toolyard_core::ports::{IssuedToken, TokenPlace};
+
+use super::TokenHolder;
+use crate::{Actor, Platform, PlatformError};
+
+/// At most `limit` of the actor's tokens after a place in the list; operators see all.
+pub async fn list(
+    platform: &Platform,
+    actor: &Actor,
+    after: Option<&TokenPlace>,
+    limit: u32,
+) -> Result<Vec<IssuedToken>, PlatformError> {
+    let holder = TokenHolder::new(actor)?;
+    Ok(platform.stores.tokens.issued(holder.scope(), after, limit).await?)
+}

@@ -1,0 +1,40 @@
+//! Tokens of this server: signed, listed under an id, and revoked by it. A token is shown once and stored nowhere.
+
+mod follow;
+mod issue;
+mod list;
+mod revoke;
+mod signer;
+
+use toolyard_core::ports::TokenScope;
+use toolyard_protocol::api::Role;
+
+pub use self::{
+    issue::{IssuedSecret, TokenDetails, TokenRequest, issue, sign_listed},
+    list::list,
+    revoke::revoke,
+    signer::{Claims, TokenError, TokenSigner},
+};
+use crate::{Actor, Credential, PlatformError};
+
+/// A person who manages tokens. Apps have none.
+struct TokenHolder<'a> {
+    name: &'a str,
+    role: Role,
+    credential: &'a Credential,
+}
+
+impl<'a> TokenHolder<'a> {
+    fn new(actor: &'a Actor) -> Result<Self, PlatformError> {
+        match actor {
+            Actor::Person { name, role, credential } => Ok(Self { name, role: *role, credential }),
+            Actor::App(_) => Err(PlatformError::forbidden("an app key cannot do this")),
+        }
+    }
+
+    /// The tokens that this person may see and revoke: all, or their own. Somebody of the same name from another issuer is a
+    /// user, so nobody gets at tokens that allow more than their own.
+    fn scope(&self) -> TokenScope<'a> {
+        TokenScope { subject: (self.role != Role::Operator).then_some(self.name), role: self.role }
+    }
+}

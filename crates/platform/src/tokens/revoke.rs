@@ -1,0 +1,25 @@
+//! Revoking a token, with all that were issued with it.
+
+use toolyard_core::ports::Change;
+use toolyard_protocol::TokenId;
+
+use super::TokenHolder;
+use crate::{Actor, Platform, PlatformError};
+
+/// Revokes a token and all that were issued with it: they are refused from now on.
+pub async fn revoke(platform: &Platform, actor: &Actor, id: &TokenId) -> Result<(), PlatformError> {
+    let holder = TokenHolder::new(actor)?;
+    let revoked = platform.stores.tokens.revoke_token(id, holder.scope(), platform.clock.now()).await?;
+    if revoked.is_empty() {
+        return Err(PlatformError::not_found(format_args!("token {id}")));
+    }
+    for token in revoked {
+        let change = Change::TokenRevoked {
+            id: token.id,
+            subject: token.subject.into(),
+            expires_at: token.expires_at,
+        };
+        platform.stores.announcements.announce(change).await;
+    }
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! Adding an upstream.
+
+use serde_json::{Map, Value};
+use toolyard_protocol::{Problem, upstream};
+
+use super::{
+    FoundUpstream,
+    check::{read_details, require_may_name, require_valid},
+    write::write,
+};
+use crate::{Actor, Platform, PlatformError};
+
+/// The upstream to add.
+#[derive(Debug)]
+pub struct NewUpstreamRequest {
+    /// `github`; its tools are `mcp.github:…`.
+    pub id: String,
+    /// Members of its details.
+    pub details: Map<String, Value>,
+}
+
+/// Adds an upstream that belongs to this actor.
+pub async fn add(
+    platform: &Platform,
+    actor: &Actor,
+    request: NewUpstreamRequest,
+) -> Result<FoundUpstream, PlatformError> {
+    actor.require_person("an app key cannot add upstreams")?;
+    let NewUpstreamRequest { id, details } = request;
+    let package = upstream::package_of(&id).map_err(|_| {
+        let text = "expected 1 to 40 of a-z, 0-9, `.`, `_`, `-`, beginning with a letter or digit";
+        PlatformError::problems("this upstream cannot be added", vec![Problem::new("id", text)])
+    })?;
+    let details = read_details(Value::Object(details))?;
+    require_may_name(platform, actor, &details)?;
+    require_valid(platform, &details)?;
+    let owner = actor.name();
+    let record = write(platform, &package, owner.clone(), details, None).await?;
+    let record =
+        record.ok_or_else(|| PlatformError::conflict(format!("there is an upstream {id} already")))?;
+    Ok(FoundUpstream { package, owner, record })
+}

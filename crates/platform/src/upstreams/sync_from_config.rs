@@ -1,0 +1,67 @@
+//! Upstreams of the configuration file: stored like all others at every start, and disabled when they left the file.
+
+use std::collections::{BTreeMap, HashSet};
+
+use toolyard_core::{
+    ports::{NewUpstream, StoreError, UpstreamRecord, UpstreamWrite},
+    upstream_secrets::seal,
+};
+use toolyard_protocol::{
+    PackageName,
+    upstream::{UpstreamDetails, package_of},
+};
+
+use super::{check::has_moved, write::announce};
+use crate::Platform;
+
+/// Who owns what is in the file.
+const OWNER: &str = "(configuration)";
+
+/// Brings the store in line with the file. What left the file keeps its installs, and comes back with them.
+pub async fn sync_from_config(
+    platform: &Platform,
+    configured: &BTreeMap<String, UpstreamDetails>,
+) -> Result<(), StoreError> {
+    let mut named = HashSet::new();
+    for (id, details) in configured {
+        let package = package_of(id).map_err(|error| StoreError::Failed(error.to_string()))?;
+        let (details, sealed) = seal(details.clone(), &*platform.secrets);
+        let record = UpstreamRecord { details, sealed, managed: true, disabled: false };
+        if !put(platform, package.clone(), OWNER.to_owned(), record).await? {
+            return Err(StoreError::Failed(format!("upstreams.{id}: {package} belongs to an app")));
+        }
+        named.insert(package);
+    }
+    for (package, owner, record) in platform.stores.upstreams.upstreams().await? {
+        if record.managed && !record.disabled && !named.contains(&package) {
+            tracing::warn!(%package, "upstream is no longer in the configuration file; its tools are hidden");
+            put(platform, package, owner, UpstreamRecord { disabled: true, ..record }).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn put(
+    platform: &Platform,
+    package: PackageName,
+    owner: String,
+    upstream: UpstreamRecord,
+) -> Result<bool, StoreError> {
+    let before = platform.stores.apps.find(&package).await?;
+    let before = before.as_ref().and_then(|app| app.upstream());
+    let moved = before.is_some_and(|before| has_moved(&before.details, &upstream.details));
+    let is_shared = upstream.details.for_all || before.is_some_and(|before| before.details.for_all);
+    let new = NewUpstream {
+        package: package.clone(),
+        owner,
+        upstream,
+        at: platform.clock.now(),
+        write: UpstreamWrite::Configure,
+        moved,
+    };
+    let is_stored = platform.stores.upstreams.put_upstream(new).await?;
+    if is_stored {
+        announce(platform, &package, is_shared).await;
+    }
+    Ok(is_stored)
+}

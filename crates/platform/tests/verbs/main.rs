@@ -1,0 +1,9 @@
+//! The verbs on a real store: who may do what, what is refused and why, and what is announced.
+
+#![cfg(test)]
+
+mod apps;
+mod fixture;
+mod installs;
+mod tokens;
+mod upstreams;

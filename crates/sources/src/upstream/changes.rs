@@ -1,0 +1,38 @@
+//! How connections follow what changes in the stores.
+
+use async_trait::async_trait;
+use toolyard_core::ports::{Announcement, Change, ChangeSubscriber};
+
+use super::UpstreamSource;
+
+#[async_trait]
+impl ChangeSubscriber for UpstreamSource {
+    async fn follow(&self, announcement: &Announcement) {
+        let Some(source) = self.me.upgrade() else { return };
+        match &announcement.change {
+            Change::UpstreamChanged(package) => source.changed(package),
+            Change::UpstreamRemoved(package) => source.removed(package),
+            Change::AppUninstalled { user, package } | Change::AuthorizationChanged { user, package } => {
+                source.forget_connections(package, user);
+            }
+            Change::Everything => {
+                if let Err(error) = source.start().await {
+                    tracing::error!(%error, "upstreams could not be read from the store");
+                }
+            }
+            Change::AppChanged(_)
+            | Change::AppRemoved(_)
+            | Change::AppSettingsChanged { .. }
+            | Change::UpstreamOfferChanged(_)
+            | Change::UpstreamStatusChanged
+            | Change::ResourceUpdated { .. }
+            | Change::ViewChanged(_)
+            | Change::SharedToolsChanged
+            | Change::PlatformSettingsChanged(_)
+            | Change::TokenIssued { .. }
+            | Change::TokenRevoked { .. }
+            | Change::PluginCatalogueChanged
+            | Change::PluginListsChanged => {}
+        }
+    }
+}

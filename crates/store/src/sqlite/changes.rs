@@ -1,0 +1,75 @@
+//! The log of changes. Triggers write it; see `migrations/0016_changes.sql`.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use sqlx::SqlitePool;
+use toolyard_core::ports::{Announcement, Change, StoreError};
+
+use super::{failed, rows::unsigned};
+use crate::announcements::ChangeLog;
+
+/// Changes that are kept. A node that missed more than these drops all of its caches.
+pub(super) const KEPT_CHANGES: i64 = 10_000;
+
+/// Reads the log.
+pub(crate) struct SqliteChangeLog(pub(super) SqlitePool);
+
+#[async_trait]
+impl ChangeLog for SqliteChangeLog {
+    async fn latest(&self) -> Result<u64, StoreError> {
+        // Also when every row was pruned: the numbers go on.
+        let sql = "SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)";
+        let latest: i64 = sqlx::query_scalar(sql).fetch_one(&self.0).await.map_err(failed)?;
+        Ok(unsigned(latest))
+    }
+
+    async fn since(&self, version: u64, limit: u32) -> Result<Option<Vec<Announcement>>, StoreError> {
+        let after = i64::try_from(version).unwrap_or(i64::MAX);
+        let sql =
+            "SELECT version, kind, subject, detail FROM changes WHERE version > ? ORDER BY version LIMIT ?";
+        let rows = sqlx::query_as::<_, (i64, String, String, String)>(sql).bind(after).bind(limit);
+        let rows = rows.fetch_all(&self.0).await.map_err(failed)?;
+        let is_complete = match rows.first() {
+            Some((first, ..)) => *first == after + 1,
+            None => self.latest().await? <= version,
+        };
+        if !is_complete {
+            return Ok(None);
+        }
+        let announcements = rows.into_iter().map(|(version, kind, subject, detail)| Announcement {
+            version: unsigned(version),
+            // A newer node may write kinds that this one does not know.
+            change: read_change(&kind, &subject, &detail).unwrap_or(Change::Everything),
+        });
+        Ok(Some(announcements.collect()))
+    }
+}
+
+fn read_change(kind: &str, subject: &str, detail: &str) -> Option<Change> {
+    let package = || subject.parse().ok();
+    let user = || subject.parse().ok();
+    Some(match kind {
+        "app_changed" => Change::AppChanged(package()?),
+        "app_removed" => Change::AppRemoved(package()?),
+        "app_uninstalled" => Change::AppUninstalled { user: user()?, package: detail.parse().ok()? },
+        "app_settings_changed" => Change::AppSettingsChanged { user: user()?, package: detail.parse().ok()? },
+        "upstream_changed" => Change::UpstreamChanged(package()?),
+        "upstream_removed" => Change::UpstreamRemoved(package()?),
+        "upstream_offer_changed" => Change::UpstreamOfferChanged(package()?),
+        "authorization_changed" => {
+            Change::AuthorizationChanged { user: user()?, package: detail.parse().ok()? }
+        }
+        "view_changed" => Change::ViewChanged(user()?),
+        "shared_tools_changed" => Change::SharedToolsChanged,
+        "platform_settings_changed" => Change::PlatformSettingsChanged(user()?),
+        "token_issued" => Change::TokenIssued { subject: subject.into() },
+        "token_revoked" => {
+            let (expires_at, whose) = detail.split_once(' ')?;
+            let expires_at = Timestamp::from_millisecond(expires_at.parse().ok()?).ok()?;
+            Change::TokenRevoked { id: subject.parse().ok()?, subject: whose.into(), expires_at }
+        }
+        "plugin_catalogue_changed" => Change::PluginCatalogueChanged,
+        "plugin_lists_changed" => Change::PluginListsChanged,
+        _ => return None,
+    })
+}

@@ -1,0 +1,81 @@
+//! Health, upkeep and the end of a store.
+
+use std::path::Path;
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+use toolyard_core::ports::{KnownKey, LedgerBacklog, Maintenance, PruneBefore, StoreError};
+
+use super::{SqliteStore, failed};
+
+#[async_trait]
+impl Maintenance for SqliteStore {
+    async fn ping(&self) -> Result<(), StoreError> {
+        sqlx::query("SELECT 1").execute(&self.read).await.map(drop).map_err(failed)?;
+        self.probe.check(&self.write).await?;
+        match self.ledger.is_failing() {
+            true => Err(StoreError::Failed("the records of calls cannot be written".to_owned())),
+            false => Ok(()),
+        }
+    }
+
+    fn backlog(&self) -> LedgerBacklog {
+        self.ledger.backlog()
+    }
+
+    async fn prune(&self, before: PruneBefore, stopping: &CancellationToken) -> Result<(), StoreError> {
+        self.prune_all(before, stopping).await
+    }
+
+    async fn backup(&self, to: &Path) -> Result<(), StoreError> {
+        let Some(file) = to.to_str() else {
+            return Err(StoreError::Failed(format!("{} is not UTF-8", to.display())));
+        };
+        // SQLite would make it readable for everybody; it takes a file that is there and empty.
+        crate::folder::create_private_file(to)
+            .map_err(|error| StoreError::Failed(format!("cannot create {}: {error}", to.display())))?;
+        // On a connection that reads: calls and changes go on meanwhile.
+        sqlx::query("VACUUM INTO ?").bind(file).execute(&self.read).await.map(drop).map_err(failed)
+    }
+
+    async fn known_key(&self) -> Result<KnownKey, StoreError> {
+        self.read_known_key().await
+    }
+
+    async fn set_key_check(&self, check: &[u8]) -> Result<(), StoreError> {
+        self.write_key_check(check).await
+    }
+
+    async fn close(&self) {
+        self.ledger.stop().await;
+        self.read.close().await;
+        self.write.close().await;
+        self.folder.release();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio_util::task::TaskTracker;
+    use toolyard_core::ports::Apps as _;
+
+    use super::*;
+    use crate::StoreSettings;
+
+    #[tokio::test]
+    async fn a_backup_is_a_store_of_its_own_and_never_replaces_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let tasks = TaskTracker::new();
+        let store = SqliteStore::open(StoreSettings::at(folder.path().join("a/t.db")), &tasks).await.unwrap();
+        toolyard_testkit::store_suite::publish_one(&store, 1).await;
+        let apps = store.list(None).await.unwrap();
+        let copy = folder.path().join("b/t.db");
+        crate::create_private_folder(copy.parent().unwrap()).unwrap();
+        store.backup(&copy).await.unwrap();
+        assert!(store.backup(&copy).await.unwrap_err().to_string().contains("t.db"));
+        let restored = SqliteStore::open(StoreSettings::at(&copy), &tasks).await.unwrap();
+        assert_eq!(restored.list(None).await.unwrap().len(), apps.len());
+        store.close().await;
+        restored.close().await;
+    }
+}
