@@ -21,8 +21,8 @@ use toolyard_toolbox::{
 };
 
 use crate::{
-    chat::ViewTools,
     config::{BuiltinConfig, SearchConfig, SearchProvider},
+    doors::chat::ViewTools,
     parts::WebAccess,
     serve::StartError,
 };

@@ -18,7 +18,7 @@ use toolyard_protocol::{JsonLine, UserId};
 use crate::{
     auth::{ActingFor, Lease, USER_HEADER},
     config::Config,
-    mcp::peer::Peer,
+    doors::mcp::peer::Peer,
     routes,
     serve::{StartError, World, assemble, drain},
     state::{AppState, Exposure},

@@ -7,8 +7,7 @@
 //! | who is asking | [`auth`] |
 //! | what clients may hold open | `connections` |
 //! | signals, the forced end, stuck workers | [`process`] |
-//! | REST, noun by noun | `rest` |
-//! | the sockets of apps and devices | `ws` |
+//! | the doors: REST noun by noun, MCP, chat, the sockets of apps and devices | `doors` |
 //! | words to sound and sound to words | `speech` |
 //! | the web console's files | `console` |
 //! | every setting | [`config`] |
@@ -18,10 +17,10 @@ mod body;
 mod builtin;
 mod calls;
 mod change_feed;
-mod chat;
 pub mod config;
 mod connections;
 mod console;
+mod doors;
 pub mod embedded;
 mod error;
 mod events;
@@ -31,7 +30,6 @@ mod hosts;
 mod icons;
 mod lifecycle;
 mod listen;
-mod mcp;
 mod model_access;
 pub mod models;
 pub mod openapi;
@@ -39,7 +37,6 @@ mod parts;
 mod plugins;
 pub mod process;
 mod proxied;
-mod rest;
 mod root_key;
 pub mod routes;
 pub mod secrets;
@@ -48,7 +45,6 @@ mod speech;
 mod state;
 pub mod telemetry;
 mod tickets;
-mod ws;
 
 pub use console::{ConsoleFile, ConsoleFiles};
 pub use lifecycle::Lifecycle;

@@ -27,7 +27,9 @@ use toolyard_protocol::secret::Secret;
 
 pub use crate::config::Calling;
 
-pub use crate::rest::models::{ModelOverview, OverviewFile, OverviewMissing, OverviewModel, OverviewOrigin};
+pub use crate::doors::rest::models::{
+    ModelOverview, OverviewFile, OverviewMissing, OverviewModel, OverviewOrigin,
+};
 use crate::{
     config::{Config, ModelConfig},
     serve::{StartError, World},

@@ -10,7 +10,7 @@ use axum::{
 use http::{Method, StatusCode, Uri};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use crate::{chat, console, error::Failure, mcp, rest, state::AppState, ws};
+use crate::{console, doors::chat, doors::mcp, doors::rest, doors::ws, error::Failure, state::AppState};
 
 /// Who may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use toolyard_protocol::plugin::HostPattern;
 
 use super::pages::answer;
-use crate::{error::Failure, extract::Query, rest::Answer, state::AppState};
+use crate::{doors::rest::Answer, error::Failure, extract::Query, state::AppState};
 
 /// Most hosts that one frame may reach.
 const MAX_HOSTS: usize = 16;

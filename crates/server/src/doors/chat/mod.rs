@@ -52,9 +52,9 @@ pub(crate) use self::{
 use crate::{
     auth::{self, ActingFor, USER_HEADER},
     body,
+    doors::rest::{Answer, nothing},
     error::Failure,
     extract::Query,
-    rest::{Answer, nothing},
     routes::{Access, Route},
     state::AppState,
 };

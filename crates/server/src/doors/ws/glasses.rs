@@ -16,8 +16,8 @@ use super::pump::{Incoming, Pump, bounded};
 use crate::{
     auth::{Actor, ForUser, Lease, Role, by_credential, named_user},
     config::AuthMode,
+    doors::rest::{Answer, ok, session::open},
     error::Failure,
-    rest::{Answer, ok, session::open},
     state::AppState,
     tickets::Opens,
 };

@@ -9,7 +9,7 @@ use toolyard_protocol::chat::{
 };
 
 use crate::{
-    chat::{
+    doors::chat::{
         begin::{BadTool, NotBegun},
         short, status_of, with_retry, with_wait,
     },

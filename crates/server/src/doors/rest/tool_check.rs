@@ -25,7 +25,7 @@ use super::{Answer, ok, package};
 use crate::{
     auth::Builder,
     body::LargeJsonBody,
-    chat::spec_of,
+    doors::chat::spec_of,
     extract::Path,
     routes::{Access, Route},
     state::AppState,

@@ -17,7 +17,7 @@ use super::{
     tool_choice,
 };
 use crate::{
-    chat::{
+    doors::chat::{
         begin::{self, Asked, Begun},
         new_id,
         respond::broken,

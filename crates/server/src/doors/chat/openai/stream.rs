@@ -7,7 +7,7 @@ use toolyard_agent::event::{Finish, TurnEvent};
 use toolyard_protocol::chat::ui;
 
 use super::error::model_failed;
-use crate::chat::{
+use crate::doors::chat::{
     begin::Begun,
     respond::{self, EVENT_STREAM, HEARTBEAT, broken},
     with_model,

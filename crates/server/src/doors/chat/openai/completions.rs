@@ -30,7 +30,7 @@ use super::{
     tool_choice,
 };
 use crate::{
-    chat::{
+    doors::chat::{
         begin::{self, Asked, Begun},
         new_id,
         respond::broken,
@@ -221,7 +221,7 @@ mod tests {
     use toolyard_agent::model::{ModelError, ModelTrouble};
 
     use super::*;
-    use crate::chat::respond::HEARTBEAT;
+    use crate::doors::chat::respond::HEARTBEAT;
 
     fn told() -> Told {
         Told {

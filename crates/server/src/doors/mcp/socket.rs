@@ -11,11 +11,11 @@ use super::{metadata, peer::Peer};
 use crate::{
     auth::{self, ActingFor, Refusal},
     connections::StreamSlot,
+    doors::rest::{Answer, ok},
+    doors::ws::pump::{Incoming, Pump, bounded},
     error::Failure,
-    rest::{Answer, ok},
     state::AppState,
     tickets::Opens,
-    ws::pump::{Incoming, Pump, bounded},
 };
 
 /// The subprotocol.

@@ -1,0 +1,6 @@
+//! The ways in. A door reads a request, calls a verb of the platform or the executor, and writes the response. It holds no rule.
+
+pub(crate) mod chat;
+pub(crate) mod mcp;
+pub(crate) mod rest;
+pub(crate) mod ws;
