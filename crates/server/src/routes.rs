@@ -1,5 +1,5 @@
-//! Every route, in one table: the router, the OpenAPI document and the test that walks all of them as a stranger are made
-//! from it, so none can be forgotten.
+//! Every route, in one table: the router with its access rules, the OpenAPI document and the test that walks all of them as a
+//! stranger are made from it, so none can be forgotten.
 
 use axum::{
     Router,
@@ -10,7 +10,9 @@ use axum::{
 use http::{Method, StatusCode, Uri};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use crate::{console, doors::chat, doors::mcp, doors::rest, doors::ws, error::Failure, state::AppState};
+use crate::{
+    auth::Guarded, console, doors::chat, doors::mcp, doors::rest, doors::ws, error::Failure, state::AppState,
+};
 
 /// Who may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +66,24 @@ pub struct Route {
 }
 
 impl Route {
+    /// A route whose access rule is enforced before its handler runs.
     pub(crate) fn new<H, T>(
+        method: Method,
+        path: &'static str,
+        access: Access,
+        summary: &'static str,
+        handler: H,
+    ) -> Self
+    where
+        H: Handler<T, AppState>,
+        T: 'static,
+    {
+        Self::checked_by_handler(method, path, access, summary, Guarded { access, handler })
+    }
+
+    /// A route whose handler enforces the access rule itself, because the credential is not where others have it, or a refusal
+    /// has a form of its own.
+    pub(crate) fn checked_by_handler<H, T>(
         method: Method,
         path: &'static str,
         access: Access,

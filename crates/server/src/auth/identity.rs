@@ -1,12 +1,11 @@
 //! From the headers of a request to who is asking, and for whom.
 //!
-//! Handlers take one of six extractors and ask nobody else: [`ActingFor`] (a user with a session), [`ForUser`] (a user,
-//! session or not), [`Builder`] (whoever may register and change apps), [`Curator`] (whoever may sign plugins),
-//! [`Person`] (somebody with a token, no app), [`Anybody`] (somebody we know).
+//! The access rule of a route admits a request (see `admission`); its handler takes what the rule found out: [`ActingFor`] (a user
+//! with a session), [`ForUser`] (a user, session or not), [`Builder`] (may register and change apps), [`Curator`] (may sign
+//! plugins), [`Person`] (somebody with a token, no app), [`Anybody`] (somebody we know).
 
 use std::time::Duration;
 
-use axum::{extract::FromRequestParts, http::request::Parts, response::Response};
 use http::{HeaderMap, header};
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
@@ -98,9 +97,11 @@ impl std::fmt::Display for Refusal {
 }
 
 /// Somebody we know.
+#[derive(Clone)]
 pub(crate) struct Anybody(pub(crate) Actor);
 
 /// A person: by token, or in dev mode by name alone. No app.
+#[derive(Clone)]
 pub(crate) struct Person {
     pub(crate) name: String,
     pub(crate) role: Role,
@@ -110,6 +111,7 @@ pub(crate) struct Person {
 }
 
 /// A user, named by a credential that may; with or without a session.
+#[derive(Clone)]
 pub(crate) struct ForUser {
     pub(crate) user: UserId,
     pub(crate) actor: Actor,
@@ -139,9 +141,11 @@ impl ActingFor {
 }
 
 /// Whoever may sign plugins and call them back.
+#[derive(Clone)]
 pub(crate) struct Curator(pub(crate) Actor);
 
 /// Whoever may register and change apps: a developer their own, an operator all, an app itself.
+#[derive(Clone)]
 pub(crate) struct Builder(pub(crate) Actor);
 
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -242,90 +246,13 @@ pub(crate) async fn by_credential(state: &AppState, credential: &str) -> Result<
 }
 
 /// For whom a known one asks. A user for themselves; an operator for whom they name; an app for whom it names.
-fn for_whom(headers: &HeaderMap, who: &Actor) -> Result<UserId, Failure> {
+pub(super) fn for_whom(headers: &HeaderMap, who: &Actor) -> Result<UserId, Failure> {
     user_of(who, named_user(headers)?)
 }
 
 /// For whom an actor asks who names that user.
 fn user_of(who: &Actor, named: Option<UserId>) -> Result<UserId, Failure> {
     who.user(named)?.map_err(|NoUserNamed| Refusal::NoUser.into())
-}
-
-impl FromRequestParts<AppState> for Anybody {
-    type Rejection = Response;
-
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
-        Ok(Self(identify(state, &parts.headers).await?))
-    }
-}
-
-impl FromRequestParts<AppState> for ForUser {
-    type Rejection = Response;
-
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
-        let who = identify(state, &parts.headers).await?;
-        state.platform.limits.check(&who).map_err(Failure::from)?;
-        if matches!(who, Actor::App(_)) {
-            return Err(Failure::from(Refusal::Forbidden("an app key cannot do this")).into());
-        }
-        let user = for_whom(&parts.headers, &who)?;
-        Ok(Self { user, actor: who })
-    }
-}
-
-impl FromRequestParts<AppState> for Person {
-    type Rejection = Response;
-
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
-        let who = identify(state, &parts.headers).await?;
-        state.platform.limits.check(&who).map_err(Failure::from)?;
-        let user = match for_whom(&parts.headers, &who) {
-            Ok(user) => Some(user),
-            // In dev mode nobody has to be named, and a developer's name need not be one of a user.
-            Err(Failure::Refused(Refusal::NoUser | Refusal::BadCredential(_))) => None,
-            Err(failure) => return Err(failure.into()),
-        };
-        match who {
-            Actor::Person { ref name, role, .. } => Ok(Self { name: name.clone(), role, actor: who, user }),
-            Actor::App(_) => Err(Failure::from(Refusal::Forbidden("an app key cannot do this")).into()),
-        }
-    }
-}
-
-impl FromRequestParts<AppState> for Builder {
-    type Rejection = Response;
-
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
-        let who = identify(state, &parts.headers).await?;
-        state.platform.limits.check(&who).map_err(Failure::from)?;
-        match who {
-            Actor::Person { role: Role::User, .. } => {
-                Err(Failure::from(Refusal::Forbidden("this needs a developer's or operator's token")).into())
-            }
-            who => Ok(Self(who)),
-        }
-    }
-}
-
-impl FromRequestParts<AppState> for Curator {
-    type Rejection = Response;
-
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
-        let who = identify(state, &parts.headers).await?;
-        state.platform.limits.check(&who).map_err(Failure::from)?;
-        match who {
-            who @ Actor::Person { role: Role::Curator | Role::Operator, .. } => Ok(Self(who)),
-            _ => Err(Failure::from(Refusal::Forbidden("this needs a curator's or operator's token")).into()),
-        }
-    }
-}
-
-impl FromRequestParts<AppState> for ActingFor {
-    type Rejection = Response;
-
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
-        Ok(acting_over_mcp(state, &parts.headers).await?)
-    }
 }
 
 /// A person opens a session: by token, or in dev mode by name, so that nobody needs glasses to try something. An app's key

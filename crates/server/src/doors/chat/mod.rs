@@ -89,7 +89,7 @@ struct ChatBody {
 
 pub(crate) fn routes() -> Vec<Route> {
     let mut routes = vec![
-        Route::new(
+        Route::checked_by_handler(
             Method::POST,
             "/api/chat",
             Access::Acting,
@@ -262,9 +262,7 @@ async fn by_body(state: &AppState, headers: &HeaderMap, request: &ChatRequest) -
     }
 }
 
-async fn again(State(state): State<AppState>, headers: HeaderMap, Path(id): Path<String>) -> Answer {
-    // Clients ask before they have said anything, so who may chat may ask.
-    let who = auth::acting_over_mcp(&state, &headers).await?;
+async fn again(State(state): State<AppState>, who: ActingFor, Path(id): Path<String>) -> Answer {
     match state.replays.read(&who.owner(), &id) {
         Ok(Some((protocol, pieces))) => Ok(respond::in_form(protocol, pieces)),
         Ok(None) => nothing(),
@@ -274,8 +272,7 @@ async fn again(State(state): State<AppState>, headers: HeaderMap, Path(id): Path
     }
 }
 
-async fn stop(State(state): State<AppState>, headers: HeaderMap, Path(id): Path<String>) -> Answer {
-    let who = auth::acting_over_mcp(&state, &headers).await?;
+async fn stop(State(state): State<AppState>, who: ActingFor, Path(id): Path<String>) -> Answer {
     match state.replays.stop(&who.owner(), &id) {
         true => nothing(),
         false => Err(Failure::not_found("answer of that chat")),

@@ -36,8 +36,7 @@ pub(super) struct Ticket {
     expires_in: u64,
 }
 
-pub(super) async fn ticket(State(state): State<AppState>, headers: HeaderMap) -> Answer {
-    let who = auth::acting_over_mcp(&state, &headers).await?;
+pub(super) async fn ticket(State(state): State<AppState>, who: ActingFor) -> Answer {
     let ticket = state.tickets.give(Opens::Mcp(who), state.clock.now(), &*state.ids)?;
     ok(&Ticket { ticket, expires_in: state.tickets.lifetime_s() })
 }

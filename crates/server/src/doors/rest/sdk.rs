@@ -32,7 +32,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .takes::<OneValue>()
             .gives::<Done>(),
         Route::new(Method::DELETE, ONE, Access::App, "Removes one entry", remove_one).gives::<Done>(),
-        Route::new(
+        Route::checked_by_handler(
             Method::GET,
             "/appsettings/user/{package}",
             Access::App,

@@ -31,7 +31,7 @@ const SOMEBODY: &str = "somebody";
 pub(crate) fn routes() -> Vec<Route> {
     const TEXT: &str =
         "Words as sound, for a credential or by an address that the server signed for a device";
-    vec![Route::new(Method::GET, "/api/tts", Access::Known, TEXT, speak).query(&[
+    vec![Route::checked_by_handler(Method::GET, "/api/tts", Access::Known, TEXT, speak).query(&[
         ("text", "The words."),
         ("language", "`de` or `de-DE`; the operator's voice for it is used."),
         ("voice_id", "A voice by a name that the operator knows; others are ignored."),

@@ -36,22 +36,28 @@ use crate::{
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::new(
+        Route::checked_by_handler(
             Method::POST,
             "/v1/chat/completions",
             Access::Acting,
             "The same turn for OpenAI's clients, streamed or whole; `tools` are the caller's own",
             completions::completions,
         ),
-        Route::new(
+        Route::checked_by_handler(
             Method::POST,
             "/v1/responses",
             Access::Acting,
             "The same turn for clients of OpenAI's Responses API, streamed or whole; nothing is stored",
             responses::responses,
         ),
-        Route::new(Method::GET, "/v1/models", Access::Acting, "The models that can be chosen", list)
-            .gives::<ModelList>(),
+        Route::checked_by_handler(
+            Method::GET,
+            "/v1/models",
+            Access::Acting,
+            "The models that can be chosen",
+            list,
+        )
+        .gives::<ModelList>(),
     ]
 }
 
