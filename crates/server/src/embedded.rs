@@ -16,11 +16,12 @@ use toolyard_core::{Caller, catalog::Scope};
 use toolyard_protocol::{JsonLine, UserId};
 
 use crate::{
+    assembly::{assemble, drain},
     auth::{ActingFor, Lease, USER_HEADER},
     config::Config,
     doors::mcp::peer::Peer,
     routes,
-    serve::{StartError, World, assemble, drain},
+    serve::{StartError, World},
     state::{AppState, Exposure},
 };
 

@@ -3,6 +3,7 @@
 //! | look for | in |
 //! | --- | --- |
 //! | the process from configuration to drain | [`serve`] |
+//! | its parts, put together | `assembly` |
 //! | every route, who may use it | [`routes`] |
 //! | who is asking | [`auth`] |
 //! | what clients may hold open | `connections` |
@@ -12,6 +13,7 @@
 //! | the web console's files | `console` |
 //! | every setting | [`config`] |
 
+mod assembly;
 pub mod auth;
 mod body;
 mod builtin;

@@ -1,0 +1,128 @@
+//! What everything else is built on: stores, secrets, the network, limits, metrics.
+
+use std::sync::Arc;
+
+use metrics_exporter_prometheus::{PrometheusHandle, PrometheusRecorder};
+use toolyard_core::{
+    limits::CallLimits,
+    ports::{ChangeSubscriber, Secrets, Stores},
+};
+use toolyard_net::{Guard, HttpClient};
+use toolyard_platform::Platform;
+use toolyard_sessions::{SessionParts, Sessions, Transcriber};
+
+use super::tools::Tools;
+use crate::{
+    auth::TokenSigner,
+    config::{AuthMode, Config},
+    connections::ProcessState,
+    lifecycle::Lifecycle,
+    parts::{self, WebAccess},
+    root_key,
+    serve::{StartError, World},
+    speech::{self, Speech, SpeechMetrics},
+    telemetry,
+};
+
+/// What everything else is built on.
+pub(super) struct Foundation {
+    pub(super) config: Config,
+    pub(super) world: World,
+    pub(super) mode: AuthMode,
+    pub(super) lifecycle: Lifecycle,
+    pub(super) stores: Stores,
+    pub(super) secrets: Arc<dyn Secrets>,
+    /// Where apps and upstreams may be, and what sends requests to them.
+    pub(super) guard: Guard,
+    pub(super) http: HttpClient,
+    /// How pages, pictures and plugins reach the web.
+    pub(super) web: WebAccess,
+    pub(super) limits: CallLimits,
+    pub(super) recorder: PrometheusRecorder,
+    pub(super) metrics: PrometheusHandle,
+    pub(super) process: ProcessState,
+}
+
+impl Foundation {
+    pub(super) async fn open(config: Config, world: World) -> Result<Self, StartError> {
+        let lifecycle = Lifecycle::default();
+        let mode = parts::auth_mode(&config)?;
+        // First: it locks the data folder, and says whether a root key belongs to it.
+        let stores = toolyard_store::open(parts::store_settings(&config), &lifecycle.tasks).await?;
+        let secrets: Arc<dyn Secrets> = Arc::new(root_key::load(&config, &world, &stores).await?);
+        let guard = parts::guard(&config, mode)?;
+        let own = || HttpClient::new(guard.clone(), parts::client_settings(&config));
+        let http = world.http.clone().unwrap_or_else(own);
+        let web = parts::web_access(&config, &world)?;
+        let limits = parts::call_limits(&config.calls, &config.ledger);
+        let (recorder, metrics) = telemetry::recorder();
+        let process = ProcessState::new(&config.server, &recorder)?;
+        Ok(Self {
+            config,
+            world,
+            mode,
+            lifecycle,
+            stores,
+            secrets,
+            guard,
+            http,
+            web,
+            limits,
+            recorder,
+            metrics,
+            process,
+        })
+    }
+
+    /// Words to sound and sound to words.
+    pub(super) fn speech(&self) -> Result<(Speech, Option<Arc<dyn Transcriber>>), StartError> {
+        let around = speech::Around {
+            secrets: &*self.secrets,
+            environment: &self.world.environment,
+            ids: &self.world.ids,
+            tasks: &self.lifecycle.tasks,
+            client: parts::client_settings(&self.config),
+            metrics: SpeechMetrics::new(&self.recorder),
+        };
+        speech::open(&self.config.speech, around)
+    }
+
+    /// Live users.
+    pub(super) fn sessions(&self, transcriber: Option<Arc<dyn Transcriber>>) -> Sessions {
+        Sessions::new(SessionParts {
+            stores: self.stores.clone(),
+            secrets: self.secrets.clone(),
+            http: self.http.clone(),
+            guard: self.guard.clone(),
+            clock: self.world.clock.clone(),
+            ids: self.world.ids.clone(),
+            limits: self.limits.clone(),
+            transcriber,
+            settings: parts::session_settings(&self.config),
+            tasks: self.lifecycle.tasks.clone(),
+            stopping: self.lifecycle.stopping.clone(),
+        })
+    }
+
+    /// The verbs, with the tokens that were revoked.
+    pub(super) async fn platform(&self, tools: &Tools) -> Result<Arc<Platform>, StartError> {
+        let platform = Arc::new(Platform {
+            stores: self.stores.clone(),
+            catalog: tools.catalog.clone(),
+            clock: self.world.clock.clone(),
+            ids: self.world.ids.clone(),
+            secrets: self.secrets.clone(),
+            tokens: Arc::new(TokenSigner::new(&*self.secrets)?),
+            guard: self.guard.clone(),
+            web_guard: self.web.guard.clone(),
+            http: self.http.clone(),
+            plugins: tools.plugins.service(&self.config.plugins),
+            limits: parts::request_limits(&self.config.rates)?,
+            config: parts::platform_config(&self.config, self.mode),
+        });
+        let subscriber: Arc<dyn ChangeSubscriber> = platform.clone();
+        self.stores.announcements.subscribe(Arc::downgrade(&subscriber));
+        platform.load_revoked_tokens().await.map_err(StartError::unreadable)?;
+        Ok(platform)
+    }
+}

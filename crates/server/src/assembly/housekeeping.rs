@@ -1,0 +1,64 @@
+//! Work that is done now and then: idle apps and sessions, old calls and keys, caches.
+
+use std::time::Duration;
+
+use toolyard_core::ports::PruneBefore;
+use toolyard_platform::plugins::reload_lists;
+
+use crate::{doors::rest, state::AppState};
+
+/// How long a change may go unnoticed whose announcement was lost.
+const CATCH_UP_EVERY: Duration = Duration::from_secs(2);
+
+/// Starts it.
+pub(super) fn housekeeping(state: &AppState) {
+    let every = |period, work: fn(AppState) -> futures_util::future::BoxFuture<'static, ()>| {
+        let state_of = state.clone();
+        state.lifecycle.every(period, move || work(state_of.clone()));
+    };
+    every(Duration::from_millis(state.config.sessions.sweep_ms), |state| {
+        Box::pin(async move { state.sessions.sweep().await })
+    });
+    every(CATCH_UP_EVERY, |state| {
+        Box::pin(async move {
+            match state.stores.announcements.catch_up().await {
+                Ok(0) => {}
+                Ok(missed) => tracing::info!(missed, "caught up with changes of the store"),
+                Err(error) => tracing::error!(%error, "the change log of the store could not be read"),
+            }
+        })
+    });
+    every(Duration::from_secs(60), |state| {
+        Box::pin(async move {
+            state.catalog.forget_idle();
+            state.limiter.forget_idle();
+            state.platform.limits.forget_idle();
+            state.speech.tidy();
+            state.mcp.tidy(&state);
+            state.tickets.tidy(state.clock.now());
+            state.tokens.tidy(state.clock.now());
+            state.kept.forget_late(state.clock.now());
+            state.upstreams.tidy(|user| state.mcp.changes.is_heard(user));
+            state.metrics.run_upkeep();
+            if let Err(error) = reload_lists(&state.platform).await {
+                tracing::error!(%error, "a list of plugins was not taken; the one before stays in force");
+            }
+        })
+    });
+    every(Duration::from_secs(3_600), |state| {
+        Box::pin(async move {
+            let now = state.clock.now();
+            let ago = |seconds: i64| now.checked_sub(jiff::SignedDuration::from_secs(seconds)).unwrap_or(now);
+            let calls = ago(i64::from(state.config.ledger.keep_days) * 24 * 60 * 60);
+            let keys = ago(i64::try_from(state.config.calls.key_lifetime_s).unwrap_or(i64::MAX));
+            let messages = rest::seen::messages_since(&state);
+            let ages = PruneBefore { calls, messages, keys };
+            if let Err(error) = state.stores.maintenance.prune(ages, &state.lifecycle.stopping).await {
+                tracing::error!(%error, "old calls could not be removed");
+            }
+            if let Err(error) = state.stores.tokens.forget_tokens(now).await {
+                tracing::error!(%error, "ended tokens could not be removed from the list");
+            }
+        })
+    });
+}
