@@ -20,7 +20,7 @@
 //! | MCP, both eras; servers in the world | [`mcp`], [`upstream`] |
 //! | plugins: manifests, and what they ask for | [`plugin`] |
 //! | patterns of names | [`wildcard`] |
-//! | JSON on one line, for formats of lines | [`line`] |
+//! | JSON on one line, for formats of lines | [`line`](mod@line) |
 //! | the forms before MCP | [`legacy`] |
 
 #![warn(missing_docs)]

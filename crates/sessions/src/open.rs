@@ -3,18 +3,15 @@
 use std::sync::Arc;
 
 use tokio::time::Instant;
-use toolyard_core::{
-    ToolError,
-    ports::{AppRecord, Ready},
-};
-use toolyard_protocol::{UserId, app::AppType, session::webhook::StopReason};
+use toolyard_core::{ToolError, ports::AppRecord};
+use toolyard_protocol::{UserId, app::AppType, call::Activation, session::webhook::StopReason};
 
 use crate::{run::Opened, sessions::Sessions};
 
 impl Sessions {
     /// Starts an app for the user, or brings one to the front that a call had woken. The door has asked whether the
     /// user installed it.
-    pub async fn open_app(&self, user: &UserId, app: AppRecord) -> Result<Ready, ToolError> {
+    pub async fn open_app(&self, user: &UserId, app: AppRecord) -> Result<Activation, ToolError> {
         let app = Arc::new(app);
         let deadline = Instant::now() + self.parts().limits.wake_timeout_for(app.details.wake_timeout_ms);
         if app.details.app_type == AppType::Standard {

@@ -13,10 +13,12 @@ use toolyard_core::{
     ToolError,
     catalog::AppHead,
     limits::CallLimits,
-    ports::{Change, ChangeSubscriber, Clock, Ids, Presence, Ready, Secrets, SessionView, Stores, Waker},
+    ports::{Change, ChangeSubscriber, Clock, Ids, Presence, Secrets, SessionView, Stores, Waker},
 };
 use toolyard_net::{Guard, HttpClient};
-use toolyard_protocol::{AppSessionId, ErrorCode, PackageName, UserId, api::SessionSummary};
+use toolyard_protocol::{
+    AppSessionId, ErrorCode, PackageName, UserId, api::SessionSummary, call::Activation,
+};
 
 use crate::{
     listen::Transcriber,
@@ -205,7 +207,7 @@ impl Waker for Sessions {
         user: &UserId,
         app: &AppHead,
         deadline: Instant,
-    ) -> Result<Ready, ToolError> {
+    ) -> Result<Activation, ToolError> {
         // Nearly every call meets an app that runs; that needs no task and no allocation.
         if let Some(ready) = self.find(user).and_then(|live| live.lock().use_running(app.package())) {
             return Ok(ready);

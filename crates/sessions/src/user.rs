@@ -6,7 +6,6 @@ use std::{
 };
 
 use tokio::time::Instant;
-use toolyard_core::ports::Ready;
 use toolyard_protocol::{
     PackageName, UserId,
     api::{RunningApp, SessionSummary},
@@ -125,7 +124,7 @@ impl User {
 
 impl Live {
     /// Marks an app as used, if it runs and knows it.
-    pub(crate) fn use_running(&mut self, package: &PackageName) -> Option<Ready> {
+    pub(crate) fn use_running(&mut self, package: &PackageName) -> Option<Activation> {
         let now = Instant::now();
         let run = self
             .apps
@@ -133,7 +132,7 @@ impl Live {
             .filter(|run| run.link.is_some() && matches!(run.phase(), Phase::Running))?;
         run.last_used = now;
         self.last_used = now;
-        Some(Ready { activation: Activation::WasReady })
+        Some(Activation::WasReady)
     }
 
     /// A state that the device has to know, if there is a device; a later one takes its place.

@@ -11,7 +11,7 @@ use tokio::{
 };
 use toolyard_core::{
     ToolError,
-    ports::{AppRecord, Ready, StoredRun},
+    ports::{AppRecord, StoredRun},
 };
 use toolyard_protocol::{
     AppSessionId, PackageName, UserId,
@@ -34,7 +34,7 @@ const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(120);
 /// What is to be done about an app that does not run.
 enum Boarding {
     /// It runs.
-    Running(Ready),
+    Running(Activation),
     /// Somebody is at it; wait for the outcome.
     Wait(watch::Receiver<Phase>, AppState),
     /// It is ours to start.
@@ -50,7 +50,7 @@ impl Sessions {
         app: &Arc<AppRecord>,
         opened: Opened,
         deadline: Instant,
-    ) -> Result<Ready, ToolError> {
+    ) -> Result<Activation, ToolError> {
         loop {
             let live =
                 self.find(user).ok_or_else(|| unavailable("The user has no session.").retryable_if(true))?;
@@ -71,9 +71,9 @@ impl Sessions {
             };
             match (settled, joined) {
                 (Phase::Running, AppState::Starting) => {
-                    return Ok(Ready { activation: Activation::StartedForCall });
+                    return Ok(Activation::StartedForCall);
                 }
-                (Phase::Running, _) => return Ok(Ready { activation: Activation::WasReady }),
+                (Phase::Running, _) => return Ok(Activation::WasReady),
                 // What was stopping or lost is over; now it can be started.
                 (Phase::Ended(_), AppState::Stopping | AppState::Lost) => {}
                 (Phase::Ended(reason), _) => return Err((*reason).clone()),

@@ -159,7 +159,7 @@ impl Executor {
         steps.enter(Step::Ready);
         let ready = source.make_ready(cx, tool).await?;
         steps.enter(Step::Invoke);
-        let reply = source.invoke(cx, tool, &arguments, ready).await?;
+        let reply = ready.invoke(&arguments).await?;
         steps.enter(Step::Check);
         tool.check_output(reply, self.limits.check_timeout).await
     }

@@ -22,23 +22,17 @@ pub trait Presence: Send + Sync {
     fn session(&self, user: &UserId) -> Option<SessionView>;
 }
 
-/// An app that can be called now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ready {
-    /// Whether it was started for this call.
-    pub activation: Activation,
-}
-
 /// Wakes apps.
 #[async_trait]
 pub trait Waker: Send + Sync {
-    /// Returns once the app runs for the user and its socket is open. Safe from many tasks at once: one start for all.
+    /// Returns once the app runs for the user and its socket is open, and says whether it was started for this call. Safe
+    /// from many tasks at once: one start for all.
     async fn ensure_running(
         &self,
         user: &UserId,
         app: &AppHead,
         deadline: Instant,
-    ) -> Result<Ready, ToolError>;
+    ) -> Result<Activation, ToolError>;
 
     /// Whether the app's socket is open now. A reply that claims the display is worth nothing without it.
     fn is_connected(&self, user: &UserId, app: &PackageName) -> bool;

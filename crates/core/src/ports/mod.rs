@@ -23,7 +23,7 @@ pub use changes::{AffectedViews, Announcement, Announcements, Change, ChangeSubs
 pub use ledger::{
     CallFilter, CallLog, CallRecord, Claim, KeyClaim, KeyEnd, KeyRoom, Ledger, StoredOutcome, digest_of,
 };
-pub use live::{Presence, Ready, Runs, SessionView, StoredRun, Waker};
+pub use live::{Presence, Runs, SessionView, StoredRun, Waker};
 pub use maintenance::{KnownKey, LedgerBacklog, Maintenance, PruneBefore};
 pub use plugins::{
     InstalledPlugin, InstalledPlugins, MAX_SHELVES, PluginData, PluginLists, PluginRuns, Plugins,
@@ -32,8 +32,8 @@ pub use plugins::{
 pub use quota::{Quota, QuotaReached, StoreQuotas};
 pub(crate) use source::Sources;
 pub use source::{
-    CallerAbilities, Notice, NoticeSink, Passed, PassedMethod, PassedReply, Question, SourceKind, ToolSearch,
-    ToolSource,
+    CallerAbilities, Notice, NoticeSink, Passed, PassedMethod, PassedReply, Question, ReadyTool, SourceKind,
+    ToolSearch, ToolSource,
 };
 pub use stores::Stores;
 pub use tokens::{IssuedToken, IssuedTokens, TokenAdded, TokenPlace, TokenRoom, TokenScope};

@@ -12,7 +12,6 @@ use toolyard_protocol::{
     raw::RawFields,
 };
 
-use super::Ready;
 use crate::{
     catalog::{AppHead, CatalogView, Tool},
     error::ToolError,
@@ -51,17 +50,12 @@ impl SourceKind {
 /// Runs the tools of one kind.
 #[async_trait]
 pub trait ToolSource: Send + Sync {
-    /// Returns once `invoke` can succeed. Safe from many tasks at once.
-    async fn make_ready(&self, cx: &CallContext, tool: &Tool) -> Result<Ready, ToolError>;
-
-    /// Runs the tool, or says what it waits for. Dropping the future cancels the call.
-    async fn invoke(
-        &self,
-        cx: &CallContext,
-        tool: &Tool,
-        arguments: &ValidArguments,
-        ready: Ready,
-    ) -> Result<Reply, ToolError>;
+    /// Returns once the tool can run: its app is awake, its connection is open. Safe from many tasks at once.
+    async fn make_ready<'a>(
+        &'a self,
+        cx: &'a CallContext,
+        tool: &'a Tool,
+    ) -> Result<Box<dyn ReadyTool + 'a>, ToolError>;
 
     /// Answers a request about prompts and resources. Most kinds have none.
     async fn pass_on(
@@ -73,6 +67,13 @@ pub trait ToolSource: Send + Sync {
         let text = format!("{} has neither prompts nor resources.", app.package());
         Err(ToolError::new(ErrorCode::ToolNotFound, text))
     }
+}
+
+/// A tool that can run now, with what its source opened or looked up for it.
+#[async_trait]
+pub trait ReadyTool: Send + Sync {
+    /// Runs the tool, or says what it waits for. Dropping the future cancels the call.
+    async fn invoke(self: Box<Self>, arguments: &ValidArguments) -> Result<Reply, ToolError>;
 }
 
 /// What can be asked about prompts and resources.

@@ -1,8 +1,8 @@
 //! JSON Schema 2020-12: compiled once per definition, bounded, without a network; and its errors in words a model can
 //! act on.
 //!
-//! Schemas and values both come from outside, so nothing here takes longer than a bound known beforehand: [`graph`] and
-//! [`cost`] count the work of a schema, [`measure`] that of a value. Cheap checks run where they are asked for, others on
+//! Schemas and values both come from outside, so nothing here takes longer than a bound known beforehand: `graph` and
+//! `cost` count the work of a schema, `measure` that of a value. Cheap checks run where they are asked for, others on
 //! [`pool`], and what could take for ever is refused.
 
 mod arguments;

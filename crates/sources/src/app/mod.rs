@@ -18,7 +18,7 @@ use toolyard_core::{
     CallContext, Reply, Tool, ToolError,
     catalog::AppHead,
     limits::CallLimits,
-    ports::{Clock, Passed, PassedReply, Ready, Secrets, ToolSource, Waker},
+    ports::{Clock, Passed, PassedReply, ReadyTool, Secrets, ToolSource, Waker},
     schema::ValidArguments,
 };
 use toolyard_net::{Guard, HttpClient, NetError, Response};
@@ -92,40 +92,21 @@ impl AppSource {
 
 #[async_trait]
 impl ToolSource for AppSource {
-    async fn make_ready(&self, cx: &CallContext, tool: &Tool) -> Result<Ready, ToolError> {
+    async fn make_ready<'a>(
+        &'a self,
+        cx: &'a CallContext,
+        tool: &'a Tool,
+    ) -> Result<Box<dyn ReadyTool + 'a>, ToolError> {
         self.target(&tool.app)?;
         let details = &tool.app.record.details;
-        match details.kind {
-            AppKind::ToolsOnly => Ok(Ready { activation: Activation::WasReady }),
+        let activation = match details.kind {
+            AppKind::ToolsOnly => Activation::WasReady,
             AppKind::Session => {
                 let wake = Instant::now() + self.parts.limits.wake_timeout_for(details.wake_timeout_ms);
-                self.parts.waker.ensure_running(&cx.user, &tool.app, wake.min(cx.deadline)).await
+                self.parts.waker.ensure_running(&cx.user, &tool.app, wake.min(cx.deadline)).await?
             }
-        }
-    }
-
-    async fn invoke(
-        &self,
-        cx: &CallContext,
-        tool: &Tool,
-        arguments: &ValidArguments,
-        ready: Ready,
-    ) -> Result<Reply, ToolError> {
-        let request = self.request(cx, tool, arguments, ready.activation)?;
-        cx.delivery.set_pending();
-        let sent = self.parts.http.send_noting(request, || cx.delivery.set_sent()).await;
-        let answered = sent.map_err(|error| not_answered(cx, tool, error))?;
-        let answer = Answer { tool, status: answered.status };
-        let limit = self.parts.limits.result_bytes;
-        let is_connected = || self.parts.waker.is_connected(&cx.user, tool.app.package());
-        let result = if comes_in_lines(&answered) {
-            let body = last_line(cx, answered, limit).await.map_err(|error| not_answered(cx, tool, error))?;
-            answer.read(&body, is_connected)
-        } else {
-            let body = answered.bytes(limit).await.map_err(|error| not_answered(cx, tool, error))?;
-            answer.read(&body, is_connected)
         };
-        result.map(|result| Reply::Done(readable(&tool.app, result)))
+        Ok(Box::new(AwakeApp { source: self, cx, tool, activation }))
     }
 
     async fn pass_on(
@@ -136,6 +117,37 @@ impl ToolSource for AppSource {
     ) -> Result<PassedReply, ToolError> {
         let result = self.ask(cx, app, request).await?;
         Ok(PassedReply::Done(links::mapped(app.package(), result)))
+    }
+}
+
+/// An app that runs, if it has to.
+struct AwakeApp<'a> {
+    source: &'a AppSource,
+    cx: &'a CallContext,
+    tool: &'a Tool,
+    activation: Activation,
+}
+
+#[async_trait]
+impl ReadyTool for AwakeApp<'_> {
+    async fn invoke(self: Box<Self>, arguments: &ValidArguments) -> Result<Reply, ToolError> {
+        let Self { source, cx, tool, activation } = *self;
+        let parts = &source.parts;
+        let request = source.request(cx, tool, arguments, activation)?;
+        cx.delivery.set_pending();
+        let sent = parts.http.send_noting(request, || cx.delivery.set_sent()).await;
+        let answered = sent.map_err(|error| not_answered(cx, tool, error))?;
+        let answer = Answer { tool, status: answered.status };
+        let limit = parts.limits.result_bytes;
+        let is_connected = || parts.waker.is_connected(&cx.user, tool.app.package());
+        let result = if comes_in_lines(&answered) {
+            let body = last_line(cx, answered, limit).await.map_err(|error| not_answered(cx, tool, error))?;
+            answer.read(&body, is_connected)
+        } else {
+            let body = answered.bytes(limit).await.map_err(|error| not_answered(cx, tool, error))?;
+            answer.read(&body, is_connected)
+        };
+        result.map(|result| Reply::Done(readable(&tool.app, result)))
     }
 }
 

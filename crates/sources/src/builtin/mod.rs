@@ -25,13 +25,12 @@ use tokio::time::Instant;
 use toolyard_core::{
     CallContext, Reply, Tool, ToolError,
     kept::KeptResults,
-    ports::{Clock, Ready, ToolSearch, ToolSource},
+    ports::{Clock, ReadyTool, ToolSearch, ToolSource},
     schema::ValidArguments,
 };
 use toolyard_net::{Guard, HttpClient};
 use toolyard_protocol::{
     ErrorCode, ToolName,
-    call::Activation,
     raw::to_raw,
     result::{McpResult, ToolResult},
 };
@@ -149,21 +148,29 @@ impl BuiltinSource {
 
 #[async_trait]
 impl ToolSource for BuiltinSource {
-    async fn make_ready(&self, _cx: &CallContext, _tool: &Tool) -> Result<Ready, ToolError> {
-        Ok(Ready { activation: Activation::WasReady })
-    }
-
-    async fn invoke(
-        &self,
-        cx: &CallContext,
-        tool: &Tool,
-        arguments: &ValidArguments,
-        _ready: Ready,
-    ) -> Result<Reply, ToolError> {
+    async fn make_ready<'a>(
+        &'a self,
+        cx: &'a CallContext,
+        tool: &'a Tool,
+    ) -> Result<Box<dyn ReadyTool + 'a>, ToolError> {
         let which = Builtin::named(&tool.remote).ok_or_else(|| {
             ToolError::new(ErrorCode::ToolNotHandled, format!("There is no {} in this program.", tool.name))
         })?;
-        let output = match self.run(which, cx, arguments).await {
+        Ok(Box::new(FoundBuiltin { source: self, cx, which }))
+    }
+}
+
+/// A tool of this program.
+struct FoundBuiltin<'a> {
+    source: &'a BuiltinSource,
+    cx: &'a CallContext,
+    which: Builtin,
+}
+
+#[async_trait]
+impl ReadyTool for FoundBuiltin<'_> {
+    async fn invoke(self: Box<Self>, arguments: &ValidArguments) -> Result<Reply, ToolError> {
+        let output = match self.source.run(self.which, self.cx, arguments).await {
             Ok(output) => output,
             // It ran and could not: the model reads why.
             Err(error) if error.code == ErrorCode::ExecutionError => {

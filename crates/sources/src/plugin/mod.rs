@@ -21,7 +21,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_core::{
     CallContext, Reply, Tool, ToolError,
     ports::{
-        Change, Clock, InstalledPlugin, PluginRuns, Plugins, Ready, Room, StoreError, Stores, Switch,
+        Change, Clock, InstalledPlugin, PluginRuns, Plugins, ReadyTool, Room, StoreError, Stores, Switch,
         ToolSource, UserPlugin,
     },
     schema::ValidArguments,
@@ -29,7 +29,6 @@ use toolyard_core::{
 use toolyard_net::{Guard, HttpClient};
 use toolyard_protocol::{
     ErrorCode, UserId,
-    call::Activation,
     plugin::{ContentHash, MAX_CODE_BYTES},
 };
 pub use toolyard_sandbox::process::{WorkerCommand, WorkerError};
@@ -176,21 +175,30 @@ impl Plugins for PluginSource {
 
 #[async_trait]
 impl ToolSource for PluginSource {
-    async fn make_ready(&self, _cx: &CallContext, _tool: &Tool) -> Result<Ready, ToolError> {
-        Ok(Ready { activation: Activation::WasReady })
-    }
-
-    /// The plugin is loaded and judged again before each call: a view may be older than a revocation, and keys run out
-    /// without anybody saying so.
-    async fn invoke(
-        &self,
-        cx: &CallContext,
-        tool: &Tool,
-        arguments: &ValidArguments,
-        _ready: Ready,
-    ) -> Result<Reply, ToolError> {
+    /// The plugin is loaded and judged again before each call: a view may be older than a revocation, and keys expire
+    /// without an announcement.
+    async fn make_ready<'a>(
+        &'a self,
+        cx: &'a CallContext,
+        tool: &'a Tool,
+    ) -> Result<Box<dyn ReadyTool + 'a>, ToolError> {
         let loaded = self.loaded(cx, tool).await?;
-        self.run(cx, tool, arguments, loaded).await
+        Ok(Box::new(JudgedPlugin { source: self, cx, tool, loaded }))
+    }
+}
+
+/// A plugin that may run now.
+struct JudgedPlugin<'a> {
+    source: &'a PluginSource,
+    cx: &'a CallContext,
+    tool: &'a Tool,
+    loaded: Loaded,
+}
+
+#[async_trait]
+impl ReadyTool for JudgedPlugin<'_> {
+    async fn invoke(self: Box<Self>, arguments: &ValidArguments) -> Result<Reply, ToolError> {
+        self.source.run(self.cx, self.tool, arguments, self.loaded).await
     }
 }
 

@@ -92,12 +92,13 @@ enum State {
 }
 
 impl UpstreamSource {
-    /// Asks an upstream for a user.
+    /// Asks an upstream for a user, over this connection if there is one already.
     pub(super) async fn ask(
         &self,
         cx: &CallContext,
         app: &AppHead,
         mut wanted: Wanted<'_>,
+        connected: Option<Client>,
     ) -> Result<Got, ToolError> {
         let package = app.package();
         let record = app.record.upstream().ok_or_else(|| errors::not_one(package))?;
@@ -110,7 +111,10 @@ impl UpstreamSource {
         if let Some(responses) = cx.input.as_ref().and_then(|input| input.responses.as_deref()) {
             wanted.params.set("inputResponses", responses.to_owned());
         }
-        let mut client = self.ready_client(cx, app, record).await?;
+        let mut client = match connected {
+            Some(client) => client,
+            None => self.ready_client(cx, app, record).await?,
+        };
         let mut reconnected = false;
         for _ in 0..MAX_ROUNDS {
             let driven = match self.driven(cx, app, &client, &wanted).await {

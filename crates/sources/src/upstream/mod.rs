@@ -39,16 +39,15 @@ use toolyard_core::{
     CallContext, Reply, Tool, ToolError,
     catalog::AppHead,
     ports::{
-        Change, ChangeSubscriber, Clock, Ids, Passed, PassedMethod, PassedReply, Ready, Secrets, Stores,
+        Change, ChangeSubscriber, Clock, Ids, Passed, PassedMethod, PassedReply, ReadyTool, Secrets, Stores,
         ToolSource, UpstreamRecord,
     },
     schema::ValidArguments,
 };
-use toolyard_mcp_client::ClientError;
+use toolyard_mcp_client::{Client, ClientError};
 use toolyard_net::{Guard, HttpClient};
 use toolyard_protocol::{
     ErrorCode, PackageName, UserId,
-    call::Activation,
     mcp::method,
     raw::{RawFields, to_raw},
     result::{McpResult, ToolResult},
@@ -265,44 +264,14 @@ impl UpstreamSource {
 
 #[async_trait]
 impl ToolSource for UpstreamSource {
-    async fn make_ready(&self, cx: &CallContext, tool: &Tool) -> Result<Ready, ToolError> {
+    async fn make_ready<'a>(
+        &'a self,
+        cx: &'a CallContext,
+        tool: &'a Tool,
+    ) -> Result<Box<dyn ReadyTool + 'a>, ToolError> {
         let record = tool.app.record.upstream().ok_or_else(|| errors::not_one(tool.app.package()))?;
-        self.ready_client(cx, &tool.app, record).await?;
-        Ok(Ready { activation: Activation::WasReady })
-    }
-
-    async fn invoke(
-        &self,
-        cx: &CallContext,
-        tool: &Tool,
-        arguments: &ValidArguments,
-        _ready: Ready,
-    ) -> Result<Reply, ToolError> {
-        let mut params = RawFields::default();
-        params.set("arguments", arguments.raw().to_owned());
-        params.set("name", to_raw(&*tool.remote));
-        let mirrored = tool.mirrored().iter();
-        let mirrored = mirrored.filter_map(|one| Some((one.header.clone(), one.to_send(arguments.value())?)));
-        let wanted = Wanted {
-            method: method::TOOLS_CALL,
-            name: &tool.remote,
-            params,
-            mirrored: mirrored.collect(),
-            harmless: tool.definition.is_harmless(),
-        };
-        match self.ask(cx, &tool.app, wanted).await? {
-            Got::Awaited(awaited) => Ok(Reply::AwaitingInput(awaited)),
-            Got::Done(raw) => {
-                self.fits(&tool.app, &raw)?;
-                let raw = links::mapped(tool.app.package(), links::anonymous(raw));
-                let result = McpResult::from_raw(raw).ok_or_else(|| {
-                    let text =
-                        format!("{} answered with something that is no tool result.", tool.app.package());
-                    ToolError::new(ErrorCode::InvalidResponse, text)
-                })?;
-                Ok(Reply::Done(ToolResult::plain(result)))
-            }
-        }
+        let client = self.ready_client(cx, &tool.app, record).await?;
+        Ok(Box::new(ConnectedUpstream { source: self, cx, tool, client }))
     }
 
     async fn pass_on(
@@ -325,11 +294,51 @@ impl ToolSource for UpstreamSource {
             mirrored: Vec::new(),
             harmless: true,
         };
-        match self.ask(cx, app, wanted).await? {
+        match self.ask(cx, app, wanted, None).await? {
             Got::Awaited(awaited) => Ok(PassedReply::AwaitingInput(awaited)),
             Got::Done(raw) => {
                 self.fits(app, &raw)?;
                 Ok(PassedReply::Done(links::mapped(app.package(), links::anonymous(raw))))
+            }
+        }
+    }
+}
+
+/// An upstream with an open connection for this caller.
+struct ConnectedUpstream<'a> {
+    source: &'a UpstreamSource,
+    cx: &'a CallContext,
+    tool: &'a Tool,
+    client: Client,
+}
+
+#[async_trait]
+impl ReadyTool for ConnectedUpstream<'_> {
+    async fn invoke(self: Box<Self>, arguments: &ValidArguments) -> Result<Reply, ToolError> {
+        let Self { source, cx, tool, client } = *self;
+        let mut params = RawFields::default();
+        params.set("arguments", arguments.raw().to_owned());
+        params.set("name", to_raw(&*tool.remote));
+        let mirrored = tool.mirrored().iter();
+        let mirrored = mirrored.filter_map(|one| Some((one.header.clone(), one.to_send(arguments.value())?)));
+        let wanted = Wanted {
+            method: method::TOOLS_CALL,
+            name: &tool.remote,
+            params,
+            mirrored: mirrored.collect(),
+            harmless: tool.definition.is_harmless(),
+        };
+        match source.ask(cx, &tool.app, wanted, Some(client)).await? {
+            Got::Awaited(awaited) => Ok(Reply::AwaitingInput(awaited)),
+            Got::Done(raw) => {
+                source.fits(&tool.app, &raw)?;
+                let raw = links::mapped(tool.app.package(), links::anonymous(raw));
+                let result = McpResult::from_raw(raw).ok_or_else(|| {
+                    let text =
+                        format!("{} answered with something that is no tool result.", tool.app.package());
+                    ToolError::new(ErrorCode::InvalidResponse, text)
+                })?;
+                Ok(Reply::Done(ToolResult::plain(result)))
             }
         }
     }
