@@ -10,12 +10,16 @@ impl ChangeSubscriber for UpstreamSource {
     async fn follow(&self, announcement: &Announcement) {
         let Some(source) = self.me.upgrade() else { return };
         match &announcement.change {
-            Change::UpstreamChanged(package) => source.changed(package),
+            Change::UpstreamChanged(package) => source.follow_record(package).await,
             Change::UpstreamRemoved(package) => source.removed(package),
             Change::AppUninstalled { user, package } | Change::AuthorizationChanged { user, package } => {
                 source.forget_connections(package, user);
             }
             Change::Everything => {
+                let known: Vec<_> = source.connected.iter().map(|one| one.key().clone()).collect();
+                for package in known {
+                    source.follow_record(&package).await;
+                }
                 if let Err(error) = source.start().await {
                     tracing::error!(%error, "upstreams could not be read from the store");
                 }

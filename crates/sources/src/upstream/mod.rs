@@ -145,6 +145,8 @@ pub struct UpstreamSource {
     followed: DashMap<PackageName, Arc<Notify>>,
     watched: Watched,
     tokens: UserTokens,
+    /// Upstreams as they are connected. A change that was announced twice is followed once.
+    connected: DashMap<PackageName, UpstreamRecord>,
 }
 
 impl UpstreamSource {
@@ -162,6 +164,7 @@ impl UpstreamSource {
             followed: DashMap::new(),
             watched: Watched::default(),
             tokens,
+            connected: DashMap::new(),
         });
         let subscriber: Arc<dyn ChangeSubscriber> = source.clone();
         source.parts.stores.announcements.subscribe(Arc::downgrade(&subscriber));

@@ -22,7 +22,8 @@ impl UpstreamSource {
     pub async fn start(self: &Arc<Self>) -> Result<usize, toolyard_core::ports::StoreError> {
         let all = self.parts.stores.upstreams.upstreams().await?;
         let count = all.len();
-        for (package, _, _) in all {
+        for (package, _, record) in all {
+            self.connected.insert(package.clone(), record);
             self.keep_reading(package);
         }
         Ok(count)
@@ -30,12 +31,28 @@ impl UpstreamSource {
 
     /// An upstream was removed. One that comes under its name is another.
     pub(super) fn removed(self: &Arc<Self>, package: &PackageName) {
+        self.connected.remove(package);
         self.watched.forget(package, None);
         self.changed(package);
     }
 
+    /// Follows what is stored of an upstream, if it is connected otherwise.
+    pub(super) async fn follow_record(self: &Arc<Self>, package: &PackageName) {
+        match self.parts.stores.apps.find(package).await {
+            Ok(Some(app)) => {
+                let Some(record) = app.upstream() else { return };
+                let before = self.connected.insert(package.clone(), record.clone());
+                if before.as_ref() != Some(record) {
+                    self.changed(package);
+                }
+            }
+            Ok(None) => self.removed(package),
+            Err(error) => tracing::error!(%error, %package, "upstream could not be read from the store"),
+        }
+    }
+
     /// An upstream was added or changed: look at it now.
-    pub(super) fn changed(self: &Arc<Self>, package: &PackageName) {
+    fn changed(self: &Arc<Self>, package: &PackageName) {
         self.health.remove(package);
         self.tokens.forget_links(package);
         // What is under way ends as it began; nothing new goes the old way.

@@ -13,7 +13,7 @@ use toolyard_protocol::{
 
 use super::{package, tools::failure_in};
 use crate::{
-    auth::{self, Actor, Anybody, Refusal},
+    auth::{self, Actor, Anybody, Guarded, Refusal},
     body::JsonBytes,
     calls::{self, Asked},
     error::{Failure, json as answer, status_of},
@@ -29,31 +29,36 @@ const DEPRECATED: &str = "@1794700800";
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        Route::new(
+        Route::checked_by_handler(
             Method::GET,
             "/api/tools/apps/{package}/tools",
             Access::Known,
             "Tools of one app, old form",
-            app_tools.layer(map_response(list_instead)),
+            guarded(app_tools).layer(map_response(list_instead)),
         )
         .deprecated(),
-        Route::new(
+        Route::checked_by_handler(
             Method::GET,
             "/api/tools/users/{user}/tools",
             Access::Known,
             "Tools of one user, old form",
-            user_tools.layer(map_response(list_instead)),
+            guarded(user_tools).layer(map_response(list_instead)),
         )
         .deprecated(),
-        Route::new(
+        Route::checked_by_handler(
             Method::POST,
             "/api/tools/apps/{package}/tool",
             Access::Known,
             "Calls a tool, old form",
-            call.layer(map_response(execute_instead)),
+            guarded(call).layer(map_response(execute_instead)),
         )
         .deprecated(),
     ]
+}
+
+/// Inside of what marks responses, so that a refusal is marked as well.
+fn guarded<H>(handler: H) -> Guarded<H> {
+    Guarded { access: Access::Known, handler }
 }
 
 async fn list_instead(response: Response) -> Response {

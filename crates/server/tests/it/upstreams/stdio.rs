@@ -148,6 +148,16 @@ async fn a_users_process_ends_when_nobody_needs_it() {
 }
 
 #[tokio::test]
+async fn a_change_that_is_announced_twice_is_followed_once() {
+    let (p, diary) = (Platform::start().await, Diary::new());
+    add_with(&p, "up", diary.server("--fixtures echo")).await;
+    refresh(&p, "up").await;
+    p.state.stores.announcements.announce(Change::UpstreamChanged("mcp.up".parse().unwrap())).await;
+    refresh(&p, "up").await;
+    assert_eq!(diary.pids().len(), 1, "the connection stays");
+}
+
+#[tokio::test]
 async fn a_process_that_crashed_is_started_again() {
     let (p, diary) = (Platform::start().await, Diary::new());
     add_with(&p, "up", diary.server("--fixtures echo")).await;
