@@ -111,7 +111,6 @@ impl Asker {
             call_wait: Duration::from_secs(answering.call_s),
             notes: notes.clone(),
             given: Mutex::new(None),
-            shown: Mutex::new(None),
         });
         let teller = Teller {
             glasses: self.glasses.clone(),
@@ -237,18 +236,18 @@ impl Asker {
             arguments: to_raw(&serde_json::json!({})),
         };
         // As in a turn: what is called is one of what was listed.
-        if question.tools.freeze().await.is_err() {
+        let Ok(tools) = question.tools.freeze().await else {
             say(&question.events, Say::PlatformDown.text(question.language)).await;
             return None;
-        }
+        };
         let tell = |event| question.events.send(event);
         let _ = tell(TurnEvent::StepBegins).await;
         let _ = tell(TurnEvent::Called { call: call.clone(), tool: Some(tool.clone()) }).await;
-        let outcome = question.tools.call(&tool, &call, NoticeSink::default(), question.enough.clone()).await;
+        let outcome = tools.call(&tool, &call, NoticeSink::default(), question.enough.clone()).await;
         let end = match outcome {
             Ok(Reply::Done(result)) => CallEnd::Done(Arc::new(result)),
             // Over REST nothing waits.
-            Ok(_) => CallEnd::Done(Arc::new(ToolResult::plain(McpResult::empty()))),
+            Ok(Reply::AwaitingInput(_)) => CallEnd::Done(Arc::new(ToolResult::plain(McpResult::empty()))),
             Err(error) => CallEnd::Failed(Arc::new(error)),
         };
         let _ = tell(TurnEvent::CallEnds { id: call.id.clone(), end }).await;

@@ -19,8 +19,15 @@ use crate::{
 /// Where a turn's tools come from and run. The server asks the catalog and the one executor; an app asks a server.
 #[async_trait]
 pub trait Toolset: Send + Sync {
-    /// What can be called now. Asked once a step, and what is offered to the model is what can be called in that step.
-    async fn freeze(&self) -> Result<Arc<ToolView>, ToolError>;
+    /// What can be called now. Asked once a step.
+    async fn freeze(&self) -> Result<Box<dyn FrozenTools + '_>, ToolError>;
+}
+
+/// The tools of one step: what is offered to the model is what can be called.
+#[async_trait]
+pub trait FrozenTools: Send + Sync {
+    /// What is offered.
+    fn view(&self) -> &Arc<ToolView>;
 
     /// Runs a call of a tool that was offered. Ends soon after `cancel` fires.
     async fn call(&self, tool: &Offered, call: &Call, news: NoticeSink, cancel: CancellationToken)

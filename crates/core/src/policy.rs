@@ -15,8 +15,6 @@ use crate::ports::Limiter;
 pub enum Decision {
     /// Run it.
     Allow,
-    /// Ask the user first.
-    Ask,
     /// Do not run it.
     Deny,
 }

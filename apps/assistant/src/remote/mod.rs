@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use toolyard_agent::{
     message::Call,
-    tools::{Offered, ToolView, Toolset},
+    tools::{FrozenTools, Offered, ToolView, Toolset},
 };
 use toolyard_app_sdk::UserId;
 use toolyard_core::{Reply, ToolError, executor::Outcome, ports::NoticeSink};
@@ -96,19 +96,12 @@ pub struct RemoteTools {
     pub notes: Arc<Notes>,
     /// What was listed already, for the first step.
     pub given: Mutex<Option<Arc<Tools>>>,
-    /// What this step was shown.
-    pub shown: Mutex<Option<Arc<Tools>>>,
 }
 
 impl RemoteTools {
     /// A listing that was just made: the first step needs no other.
     pub fn give(&self, tools: Arc<Tools>) {
         *self.given.lock().unwrap_or_else(PoisonError::into_inner) = Some(tools);
-    }
-
-    fn care(&self, alias: &str) -> Care {
-        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        shown.map_or(Care::Run, |tools| tools.care(alias))
     }
 
     /// Asks the user. The wait begins when the question is on the glasses.
@@ -149,7 +142,7 @@ impl RemoteTools {
 
 #[async_trait]
 impl Toolset for RemoteTools {
-    async fn freeze(&self) -> Result<Arc<ToolView>, ToolError> {
+    async fn freeze(&self) -> Result<Box<dyn FrozenTools + '_>, ToolError> {
         let given = self.given.lock().unwrap_or_else(PoisonError::into_inner).take();
         let tools = match given {
             Some(tools) => tools,
@@ -158,8 +151,20 @@ impl Toolset for RemoteTools {
                 CloudError::Down(_) => ToolError::new(ErrorCode::NetworkError, error.to_string()),
             })?,
         };
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(tools.clone());
-        Ok(tools.view.clone())
+        Ok(Box::new(ListedTools { remote: self, tools }))
+    }
+}
+
+/// The tools of one step, as the server listed them.
+struct ListedTools<'a> {
+    remote: &'a RemoteTools,
+    tools: Arc<Tools>,
+}
+
+#[async_trait]
+impl FrozenTools for ListedTools<'_> {
+    fn view(&self) -> &Arc<ToolView> {
+        &self.tools.view
     }
 
     async fn call(
@@ -169,21 +174,22 @@ impl Toolset for RemoteTools {
         news: NoticeSink,
         cancel: CancellationToken,
     ) -> Outcome {
-        match self.care(&tool.spec.name) {
+        let remote = self.remote;
+        match self.tools.care(&tool.spec.name) {
             Care::Run => {}
             Care::Ask => tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Err(not_wanted()),
-                allowed = self.may_run(tool, call) => allowed?,
+                allowed = remote.may_run(tool, call) => allowed?,
             },
-            Care::Refuse(reason) => return self.refused(tool, &reason),
+            Care::Refuse(reason) => return remote.refused(tool, &reason),
         }
-        let running = self.cloud.execute(&self.user, &tool.about.name, &call.arguments, &news);
+        let running = remote.cloud.execute(&remote.user, &tool.about.name, &call.arguments, &news);
         let outcome = tokio::select! {
             // Looked at first: what is not wanted any more is not sent.
             biased;
             () = cancel.cancelled() => Err(not_wanted()),
-            outcome = timeout(self.call_wait, running) => outcome.unwrap_or_else(|_| Err(too_late())),
+            outcome = timeout(remote.call_wait, running) => outcome.unwrap_or_else(|_| Err(too_late())),
         };
         outcome.map_err(|error| explained(error, tool.about.app.as_deref().unwrap_or("The app")))
     }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use toolyard_protocol::result::ToolResult;
 
-use crate::{message::Call, tools::Toolset};
+use crate::{message::Call, tools::FrozenTools};
 
 /// The words for a result. Text blocks as they are, structured content as JSON, and for everything else what it was.
 pub fn words(result: &ToolResult) -> String {
@@ -34,7 +34,7 @@ fn block_words(block: Value) -> String {
 }
 
 /// As much of a call's result as a model reads at once. The rest is kept, and the model is told how to get there.
-pub(super) fn bounded(call: &Call, text: String, most: usize, tools: &dyn Toolset) -> String {
+pub(super) fn bounded(call: &Call, text: String, most: usize, tools: &dyn FrozenTools) -> String {
     let Some((end, _)) = text.char_indices().nth(most) else { return text };
     let all = text.chars().count();
     let rest = tools.keep(call, &text, most);

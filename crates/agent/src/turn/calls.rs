@@ -17,7 +17,7 @@ use crate::{
     event::{Bound, CallEnd, Finish, TurnEvent},
     message::{Assistant, Call, Message, ToolAnswer},
     model::BadCall,
-    tools::{Offered, Place},
+    tools::{FrozenTools, Offered, Place},
 };
 
 /// News of one call that wait to be told.
@@ -47,6 +47,7 @@ impl Turn {
     pub(super) async fn run_calls(
         &self,
         course: &mut Course,
+        tools: &dyn FrozenTools,
         mut message: Assistant,
         announced: Vec<Announced>,
         begun: &[(String, String)],
@@ -70,20 +71,20 @@ impl Turn {
                     if !course.used.contains(&call.name) && tool.is_some() {
                         course.used.push(call.name.clone());
                     }
-                    let refused = self.not_run(course, &call, tool.as_deref(), place).await;
+                    let refused = self.not_run(course, tools, &call, tool.as_deref(), place).await;
                     if is_clients(tool.as_ref()) {
                         let tool = tool.clone().filter(|_| refused.is_none());
                         self.tell(TurnEvent::Called { call: call.clone(), tool }).await;
                     }
                     match (refused, tool) {
-                        (Some(error), _) => answers.push(self.end(&call, &Err(error)).await),
+                        (Some(error), _) => answers.push(self.end(tools, &call, &Err(error)).await),
                         (None, Some(tool)) if tool.place == Place::Here => ready.push((call, tool)),
                         (None, _) => of_client = true,
                     }
                 }
             }
         }
-        let over = self.run_ready(course, ready, &mut answers).await;
+        let over = self.run_ready(course, tools, ready, &mut answers).await;
         course.request.messages.push(Message::Assistant(message));
         if !answers.is_empty() {
             course.request.messages.push(Message::Tools(answers));
@@ -95,6 +96,7 @@ impl Turn {
     async fn not_run(
         &self,
         course: &mut Course,
+        tools: &dyn FrozenTools,
         call: &Call,
         tool: Option<&Offered>,
         place: usize,
@@ -113,7 +115,7 @@ impl Turn {
             return Some(ToolError::new(ErrorCode::Denied, text));
         }
         let unfit = match tool.filter(|tool| tool.place == Place::Client) {
-            Some(tool) => self.tools.check(tool, call).await.err(),
+            Some(tool) => tools.check(tool, call).await.err(),
             None => None,
         };
         if unfit.is_some() {
@@ -125,6 +127,7 @@ impl Turn {
     async fn run_ready(
         &self,
         course: &mut Course,
+        tools: &dyn FrozenTools,
         ready: Vec<(Call, Arc<Offered>)>,
         answers: &mut Vec<ToolAnswer>,
     ) -> Option<Finish> {
@@ -132,7 +135,7 @@ impl Turn {
         let mut running: FuturesUnordered<_> = ready
             .iter()
             .enumerate()
-            .map(|(place, (call, tool))| self.one(place, call, tool, &news))
+            .map(|(place, (call, tool))| self.one(tools, place, (call, tool), &news))
             .collect();
         let mut open: Vec<bool> = vec![true; ready.len()];
         let over = loop {
@@ -149,7 +152,7 @@ impl Turn {
                         let call = &ready[place].0;
                         open[place] = false;
                         course.patience.heard(&call.name, &outcome);
-                        answers.push(self.end(call, &outcome).await);
+                        answers.push(self.end(tools, call, &outcome).await);
                     }
                     None => break None,
                 },
@@ -159,7 +162,7 @@ impl Turn {
         drop(running);
         if let Some(finish) = &over {
             for ((call, _), _) in ready.iter().zip(open).filter(|(_, open)| *open) {
-                answers.push(self.end(call, &Err(unended(finish))).await);
+                answers.push(self.end(tools, call, &Err(unended(finish))).await);
             }
         }
         over
@@ -167,16 +170,16 @@ impl Turn {
 
     async fn one(
         &self,
+        tools: &dyn FrozenTools,
         place: usize,
-        call: &Call,
-        tool: &Offered,
+        (call, tool): (&Call, &Offered),
         news: &mpsc::Sender<(usize, Notice)>,
     ) -> Ran {
         let (sink, mut notices) = mpsc::channel(NEWS_QUEUE);
         // Dropped with this future, which cancels the call.
         let cancel = self.cancel.child_token();
         let _leaves = cancel.clone().drop_guard();
-        let running = self.tools.call(tool, call, NoticeSink::new(sink), cancel);
+        let running = tools.call(tool, call, NoticeSink::new(sink), cancel);
         tokio::pin!(running);
         loop {
             tokio::select! {
@@ -199,15 +202,16 @@ impl Turn {
     }
 
     /// Tells the end of a call, and gives what the model reads of it.
-    async fn end(&self, call: &Call, outcome: &Outcome) -> ToolAnswer {
+    async fn end(&self, tools: &dyn FrozenTools, call: &Call, outcome: &Outcome) -> ToolAnswer {
         let (end, text, is_error) = match outcome {
             Ok(Reply::Done(result)) => {
                 let most = self.limits.result_chars;
-                let text = answer::bounded(call, answer::words(result), most, &*self.tools);
+                let text = answer::bounded(call, answer::words(result), most, tools);
                 (CallEnd::Done(Arc::new(result.clone())), text, result.mcp.is_error())
             }
-            Ok(reply) => {
-                let error = cannot_wait(reply);
+            Ok(Reply::AwaitingInput(_)) => {
+                let text = "This tool asks for input that this chat cannot give.";
+                let error = ToolError::new(ErrorCode::Denied, text);
                 let text = error.for_model.clone();
                 (CallEnd::Failed(Arc::new(error)), text, true)
             }
@@ -255,17 +259,6 @@ fn unended(finish: &Finish) -> ToolError {
         _ => (ErrorCode::Cancelled, "It was not run: the answer ended before it."),
     };
     ToolError::new(code, text)
-}
-
-/// A tool that waits for somebody whom a chat cannot reach.
-fn cannot_wait(reply: &Reply) -> ToolError {
-    let text = match reply {
-        Reply::AwaitingClient => "This tool runs in the caller's own client, which did not offer it.",
-        Reply::AwaitingApproval => "This tool needs the user's approval first.",
-        Reply::AwaitingInput(_) => "This tool asks for input that this chat cannot give.",
-        Reply::Done(_) => "The tool ran.",
-    };
-    ToolError::new(ErrorCode::Denied, text)
 }
 
 fn shown(name: &str) -> String {

@@ -92,17 +92,17 @@ impl Turn {
             patience: Patience::new(&self.limits),
         };
         let finish = loop {
-            let view = match self.tools.freeze().await {
-                Ok(view) => view,
+            let tools = match self.tools.freeze().await {
+                Ok(tools) => tools,
                 Err(error) => break Finish::Failed(step::no_tools(&error)),
             };
             course.request.tools = {
                 let query = query(&course.request.messages);
-                view.pick(&query, &course.used, self.limits.tools).await
+                tools.view().pick(&query, &course.used, self.limits.tools).await
             };
             course.request.choice = course.choice();
             self.tell(TurnEvent::StepBegins).await;
-            let stepped = self.step(&mut course, &view).await;
+            let stepped = self.step(&mut course, &*tools).await;
             match stepped {
                 Stepped::Again { usage } => {
                     course.budget.spend(usage);

@@ -13,7 +13,7 @@ use crate::{
     event::{Bound, Finish, TurnEvent},
     message::{Assistant, Message},
     model::{End, ModelError, ModelEvent, ModelStream, ModelTrouble, Stop, ToolChoice, Usage},
-    tools::ToolView,
+    tools::{FrozenTools, ToolView},
 };
 
 /// What a step came to.
@@ -44,13 +44,13 @@ impl Said {
 
 impl Turn {
     /// Asks the model, runs what it calls, and adds both to the conversation.
-    pub(super) async fn step(&self, course: &mut Course, view: &Arc<ToolView>) -> Stepped {
+    pub(super) async fn step(&self, course: &mut Course, tools: &dyn FrozenTools) -> Stepped {
         let mut said = Said::default();
         let heard = tokio::select! {
             biased;
             () = self.cancel.cancelled() => Err(Finish::Cancelled),
             () = tokio::time::sleep_until(course.budget.until) => Err(Finish::Budget(Bound::Time)),
-            heard = self.hear(course, view, &mut said) => heard.map_err(Finish::Failed),
+            heard = self.hear(course, tools.view(), &mut said) => heard.map_err(Finish::Failed),
         };
         let usage = said.end.usage;
         if let Err(finish) = heard {
@@ -70,7 +70,7 @@ impl Turn {
             self.give_up(course, said, &finish).await;
             return Stepped::Over { finish, usage };
         }
-        let finish = self.run_calls(course, said.message, said.announced, &said.begun).await;
+        let finish = self.run_calls(course, tools, said.message, said.announced, &said.begun).await;
         match finish {
             Some(finish) => Stepped::Over { finish, usage },
             None => Stepped::Again { usage },

@@ -29,7 +29,7 @@ use crate::{
         Calling, End, Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, ModelTrouble,
         Stop, ToolSpec, Usage,
     },
-    tools::{Offered, OwnTools, Place, ToolAbout, ToolView, Toolset},
+    tools::{FrozenTools, Offered, OwnTools, Place, ToolAbout, ToolView, Toolset},
 };
 
 /// One answer of the model.
@@ -111,7 +111,7 @@ fn offered(name: &str) -> Arc<Offered> {
 
 #[async_trait]
 impl Toolset for Tools {
-    async fn freeze(&self) -> Result<Arc<ToolView>, ToolError> {
+    async fn freeze(&self) -> Result<Box<dyn FrozenTools + '_>, ToolError> {
         if self.no_list {
             return Err(ToolError::new(ErrorCode::Overloaded, "the store is away"));
         }
@@ -122,7 +122,21 @@ impl Toolset for Tools {
             .chain(more)
             .map(|name| offered(&name))
             .partition(|tool| tool.place == Place::Client);
-        Ok(Arc::new(ToolView::some(Arc::new(OwnTools::new(own, None)), None, of_client)))
+        let view = Arc::new(ToolView::some(Arc::new(OwnTools::new(own, None)), None, of_client));
+        Ok(Box::new(StepTools { tools: self, view }))
+    }
+}
+
+/// The tools of one step.
+struct StepTools<'a> {
+    tools: &'a Tools,
+    view: Arc<ToolView>,
+}
+
+#[async_trait]
+impl FrozenTools for StepTools<'_> {
+    fn view(&self) -> &Arc<ToolView> {
+        &self.view
     }
 
     async fn call(
@@ -132,7 +146,7 @@ impl Toolset for Tools {
         news: NoticeSink,
         cancel: CancellationToken,
     ) -> Outcome {
-        self.ran.lock().unwrap().push(call.id.clone());
+        self.tools.ran.lock().unwrap().push(call.id.clone());
         let done = |text: &str| Ok(Reply::Done(ToolResult::plain(McpResult::text(text))));
         match tool.spec.name.as_str() {
             "bad" => Err(ToolError::new(ErrorCode::InvalidArguments, "text: missing")),
@@ -143,7 +157,7 @@ impl Toolset for Tools {
                 done("slowly")
             }
             "never" => {
-                let _told = Told(&self.cancelled, call.id.clone());
+                let _told = Told(&self.tools.cancelled, call.id.clone());
                 cancel.cancelled().await;
                 std::future::pending().await
             }
@@ -165,7 +179,7 @@ impl Toolset for Tools {
     }
 
     fn keep(&self, _call: &Call, result: &str, read: usize) -> Option<String> {
-        self.kept.lock().unwrap().push(result.to_owned());
+        self.tools.kept.lock().unwrap().push(result.to_owned());
         Some(format!("read on at {read}"))
     }
 }

@@ -207,10 +207,6 @@ pub struct ToolCall {
 pub enum Reply {
     /// The tool ran.
     Done(ToolResult),
-    /// The caller's own client has to run it.
-    AwaitingClient,
-    /// The user has to say yes first.
-    AwaitingApproval,
     /// The tool wants to know more first.
     AwaitingInput(Awaited),
 }

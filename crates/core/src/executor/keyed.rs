@@ -151,7 +151,7 @@ impl Executor {
         let end = match &outcome {
             Err(error) if error.retryable || did_not_run(error.code) => KeyEnd::Release,
             // The caller comes back with more, under the same key.
-            Ok(Reply::AwaitingClient | Reply::AwaitingApproval | Reply::AwaitingInput(_)) => KeyEnd::Release,
+            Ok(Reply::AwaitingInput(_)) => KeyEnd::Release,
             outcome => {
                 KeyEnd::Keep(store(outcome).filter(|text| text.len() <= self.limits.key_outcome_bytes))
             }
@@ -247,7 +247,7 @@ fn store(outcome: &Outcome) -> Option<String> {
             Kept::Done { mcp: result.mcp.raw().to_owned(), extensions: result.extensions.clone() }
         }
         Err(error) => Kept::Failed(error.to_wire()),
-        Ok(Reply::AwaitingClient | Reply::AwaitingApproval | Reply::AwaitingInput(_)) => return None,
+        Ok(Reply::AwaitingInput(_)) => return None,
     };
     serde_json::to_string(&kept).ok()
 }

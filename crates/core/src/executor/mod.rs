@@ -193,8 +193,6 @@ impl Executor {
                 let text = format!("The operator of this platform does not allow {}.", tool.name);
                 Err(ToolError::new(ErrorCode::Denied, text))
             }
-            // No rule asks yet; a rule that does must return `AwaitingApproval` here.
-            Decision::Ask => Err(ToolError::new(ErrorCode::Denied, "This tool needs the user's approval.")),
         }
     }
 

@@ -1,6 +1,6 @@
 //! From a request to a turn under way.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -192,7 +192,6 @@ pub(super) async fn begin(state: &AppState, who: ActingFor, asked: Asked) -> Res
         selection: Selection { categories, only, without: asked.without },
         of_client,
         trace: asked.trace,
-        shown: Mutex::new(None),
     };
     let mut limits = config.limits();
     limits.steps = asked.max_steps.map_or(limits.steps, |steps| clamp(steps, limits.steps));

@@ -1,12 +1,12 @@
 //! The tools of a turn on this server: the user's view, and the one executor.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use toolyard_agent::{
     message::Call,
-    tools::{Offered, ToolView, Toolset},
+    tools::{FrozenTools, Offered, ToolView, Toolset},
 };
 use toolyard_core::{
     CatalogView, Door, ToolCall, ToolError,
@@ -33,25 +33,30 @@ pub(super) struct ChatTools {
     /// What the caller's own client runs, with the compiled schemas.
     pub(super) of_client: Vec<(Arc<Offered>, Arc<Schema>)>,
     pub(super) trace: Option<TraceParent>,
-    /// What this step was shown: what is called is one of that.
-    pub(super) shown: Mutex<Option<CatalogView>>,
-}
-
-impl ChatTools {
-    fn shown(&self) -> Option<CatalogView> {
-        self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
 }
 
 #[async_trait]
 impl Toolset for ChatTools {
-    async fn freeze(&self) -> Result<Arc<ToolView>, ToolError> {
+    async fn freeze(&self) -> Result<Box<dyn FrozenTools + '_>, ToolError> {
         let view = self.state.catalog.view(&self.who.user, self.who.scope.clone()).await?;
         let of_client: Vec<_> = self.of_client.iter().map(|(tool, _)| tool.clone()).collect();
         let all = ViewTools::of(&view, self.state.vectors.as_ref()).await;
-        let (shown, tools) = all.select(view, &self.selection, &of_client);
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(shown);
-        Ok(tools)
+        let (callable, offered) = all.select(view, &self.selection, &of_client);
+        Ok(Box::new(ChatStepTools { chat: self, callable, offered }))
+    }
+}
+
+/// The tools of one step: what is called is looked up in the view that was offered.
+struct ChatStepTools<'a> {
+    chat: &'a ChatTools,
+    callable: CatalogView,
+    offered: Arc<ToolView>,
+}
+
+#[async_trait]
+impl FrozenTools for ChatStepTools<'_> {
+    fn view(&self) -> &Arc<ToolView> {
+        &self.offered
     }
 
     async fn call(
@@ -66,10 +71,11 @@ impl Toolset for ChatTools {
                 .because(error)
         })?;
         let mut asked = Asked::through(Door::Chat).telling(news);
-        asked.parent = self.trace;
-        asked.view = self.shown();
+        let chat = self.chat;
+        asked.parent = chat.trace;
+        asked.view = Some(self.callable.clone());
         let call = ToolCall { name, arguments: Some(call.arguments.clone()) };
-        let running = calls::start(&self.state, self.who.clone(), call, asked).await?;
+        let running = calls::start(&chat.state, chat.who.clone(), call, asked).await?;
         tokio::select! {
             outcome = running.outcome() => outcome,
             // Dropping the call tells the executor that nobody waits.
@@ -78,12 +84,13 @@ impl Toolset for ChatTools {
     }
 
     async fn check(&self, tool: &Offered, call: &Call) -> Result<(), ToolError> {
-        let Some((_, schema)) = self.of_client.iter().find(|(known, _)| known.spec.name == tool.spec.name)
+        let Some((_, schema)) =
+            self.chat.of_client.iter().find(|(known, _)| known.spec.name == tool.spec.name)
         else {
             return Ok(());
         };
         let arguments = serde_json::from_str(call.arguments.get()).unwrap_or(serde_json::Value::Null);
-        let owner = WorkOwner::user(&self.who.user);
+        let owner = WorkOwner::user(&self.chat.who.user);
         let Err(error) = schema.check(&owner, arguments).await else { return Ok(()) };
         let problems = Vec::from(error);
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
@@ -92,14 +99,14 @@ impl Toolset for ChatTools {
     }
 
     fn keep(&self, call: &Call, result: &str, read: usize) -> Option<String> {
-        let (state, view) = (&self.state, self.shown()?);
+        let (state, view) = (&self.chat.state, &self.callable);
         // A chat that did not ask for it cannot call it.
         let reader = view.find(&READ_RESULT.parse().ok()?).ok()?;
         let tool = view.find(&call.name.parse().ok()?).ok()?;
         let (handle, start) = if tool.name == reader.name {
             page_rest(call, read)?
         } else {
-            let (owner, now) = (self.who.owner(), state.clock.now());
+            let (owner, now) = (self.chat.who.owner(), state.clock.now());
             let handle = state.kept.keep(&owner, &tool.name, result, now, &*state.ids)?;
             (handle.to_string(), read)
         };

@@ -17,6 +17,7 @@ use toolyard_protocol::{
     call::Progress,
     mcp::{RpcError, message, meta, method},
     raw::to_raw,
+    result::McpResult,
 };
 
 use super::{
@@ -68,20 +69,12 @@ pub(super) async fn call(
         Ok(Reply::AwaitingInput(awaited)) if modern => {
             Ok(of.result(&awaited, state.clock.now(), &*state.secrets))
         }
-        Ok(reply) => Ok(reply::with_type(cannot_wait(&reply).raw(), modern)),
+        Ok(Reply::AwaitingInput(_)) => {
+            let text = "This tool asks for input that this client cannot give.";
+            Ok(reply::with_type(McpResult::error(text).raw(), modern))
+        }
         Err(error) => reply::failed(&error, modern),
     }
-}
-
-/// A tool that waits for somebody whom this client cannot reach.
-fn cannot_wait(reply: &Reply) -> toolyard_protocol::result::McpResult {
-    let text = match reply {
-        Reply::AwaitingClient => "This tool runs in the caller's own client, which did not offer it.",
-        Reply::AwaitingApproval => "This tool needs the user's approval first; ask the user to give it.",
-        Reply::AwaitingInput(_) => "This tool asks for input that this client cannot give.",
-        Reply::Done(_) => "The tool ran.",
-    };
-    toolyard_protocol::result::McpResult::error(text)
 }
 
 /// What the request says beside what is called.

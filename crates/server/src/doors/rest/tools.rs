@@ -177,7 +177,11 @@ fn told(outcome: &Outcome) -> Result<&ToolResult, Cow<'_, ToolError>> {
             Some(error) => Err(Cow::Owned(error)),
             None => Ok(result),
         },
-        Ok(reply) => Err(Cow::Owned(cannot_wait(reply))),
+        // REST has one response a call: a tool that asks for more cannot be called through it.
+        Ok(Reply::AwaitingInput(_)) => {
+            let text = "This tool asks for more input, which REST cannot give.";
+            Err(Cow::Owned(ToolError::new(ErrorCode::Denied, text)))
+        }
         Err(error) => Err(Cow::Borrowed(error)),
     }
 }
@@ -189,17 +193,6 @@ pub(crate) fn failure_in(result: &ToolResult) -> Option<ToolError> {
         let text = if text.is_empty() { "The tool failed and did not say why.".to_owned() } else { text };
         ToolError::new(ErrorCode::ExecutionError, text)
     })
-}
-
-/// REST has one answer a call: a tool that has to wait for somebody cannot be called through it.
-fn cannot_wait(reply: &Reply) -> ToolError {
-    let text = match reply {
-        Reply::AwaitingClient => "This tool runs in the caller's own client; REST cannot run it.",
-        Reply::AwaitingApproval => "This tool needs the user's approval first.",
-        Reply::AwaitingInput(_) => "This tool asks for more input, which REST cannot give.",
-        Reply::Done(_) => "The tool ran.",
-    };
-    ToolError::new(ErrorCode::Denied, text)
 }
 
 fn with_id(id: &toolyard_protocol::CallId, mut response: Response) -> Response {
