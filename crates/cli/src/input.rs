@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use crate::error::CliError;
+use crate::{error::CliError, text};
 
 /// Longest answer that is read, in bytes; the rest of the line does not matter.
 const MAX_ANSWER_BYTES: u64 = 64;
@@ -27,7 +27,8 @@ pub(crate) fn confirm(question: &str) -> Result<(), CliError> {
         return Err(CliError::usage(message, "add --yes if you are sure"));
     }
     let mut stderr = io::stderr().lock();
-    write!(stderr, "{question} [y/N] ")?;
+    // Names in the question may come from a server or a file.
+    write!(stderr, "{} [y/N] ", text::block(question))?;
     stderr.flush()?;
     // Whoever is stopped while nobody answers must still be able to say so.
     drop(stderr);

@@ -53,8 +53,10 @@ impl Output {
         if self.json { self.line(&json_line(result)) } else { self.line(&result.text()) }
     }
 
-    /// Writes a line of the result as it is.
+    /// Writes a line of the result, or some. Texts of servers, apps and files are in it, so what could steer a terminal is
+    /// made harmless here, whoever made the line.
     pub(crate) fn line(self, line: &str) -> Result<(), CliError> {
+        let line = if self.json { text::json(line) } else { text::block(line) };
         let mut stdout = io::stdout().lock();
         writeln!(stdout, "{line}")?;
         Ok(stdout.flush()?)

@@ -15,6 +15,21 @@ pub(crate) fn block(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { ' ' } else { c }).collect()
 }
 
+/// JSON on one line: JSON itself lets some control characters stand in texts as they are, which a terminal would obey. They
+/// are escaped, and mean the same.
+pub(crate) fn json(line: &str) -> String {
+    let mut safe = String::with_capacity(line.len());
+    for c in line.chars() {
+        match c {
+            // Between tokens only: inside of texts JSON escapes them.
+            '\0'..='\u{1f}' => safe.push(' '),
+            c if c.is_control() => drop(write!(safe, "\\u{:04x}", u32::from(c))),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
 /// The first line of a text, cut to a length.
 pub(crate) fn first_line(text: &str, most: usize) -> String {
     let first = line(text.trim_start().lines().next().unwrap_or_default());
@@ -72,6 +87,11 @@ mod tests {
         assert_eq!(line("a\u{1b}[2Jb\nc\u{9b}d"), "a [2Jb c d");
         assert_eq!(block("a\u{7}b\n\tc\r"), "a b\n\tc ");
         assert_eq!(table(&[["\u{1b}x".to_owned()]]), " x");
+        let written = serde_json::to_string("a\u{9b}2Jb\u{7f}\u{1b}").unwrap();
+        assert!(written.contains('\u{9b}'), "JSON does not escape it");
+        assert_eq!(json(&written), r#""a\u009b2Jb\u007f\u001b""#);
+        assert_eq!(json("{\t\"a\":\r1}"), "{ \"a\": 1}");
+        assert_eq!(serde_json::from_str::<String>(&json(&written)).unwrap(), "a\u{9b}2Jb\u{7f}\u{1b}");
     }
 
     #[test]

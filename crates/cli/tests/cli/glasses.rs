@@ -116,6 +116,27 @@ async fn shows_hears_and_speaks() {
 }
 
 #[tokio::test]
+async fn the_dashboard_is_drawn_while_the_wearer_looks_up() {
+    let (yard, mut app) = (Yard::start().await, App::start().await);
+    let key = installed(&yard, &app).await;
+    let mut glasses = yard.glasses(&[]).await;
+    glasses.types(&format!("/start {PACKAGE}")).await;
+    let request = app.asked("/webhook").await;
+    let mut socket = AppSocket::connect(&request, &key).await;
+    glasses.says("[com.example.notes started]").await;
+    let hostile = "10:42\u{1b}[2J\u{9b}31m";
+    socket.send(json!({ "type": "dashboard_content_update", "content": hostile, "modes": ["main"] })).await;
+    let main = json!({ "layoutType": "text_wall", "text": "1. buy milk" });
+    socket.send(json!({ "type": "display_event", "view": "main", "layout": main })).await;
+    glasses.says("│ 1. buy milk  ").await;
+    glasses.types("/head up").await;
+    assert!(glasses.says(", dashboard").await.starts_with("┌ "));
+    let shown = glasses.says("10:42").await;
+    assert!(shown.starts_with("│ ") && !shown.contains(char::is_control), "{shown:?}");
+    glasses.says("└──").await;
+}
+
+#[tokio::test]
 async fn other_glasses_see_other_tools() {
     let yard = Yard::start().await;
     let tools = yard.file("see.json", r#"[{"name":"see","inputSchema":{"type":"object"}}]"#);

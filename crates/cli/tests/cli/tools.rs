@@ -54,6 +54,45 @@ async fn tools_are_listed_with_what_hides_the_others() {
     assert!(wrong.err.contains("productivity, media"), "{}", wrong.err);
 }
 
+/// Bytes that a terminal would obey: clear the screen, a colour in one byte, delete, and line breaks inside of a line.
+const HOSTILE: &str = "a\u{1b}[2J\u{9b}31m\u{7f}\r\u{7}b";
+
+fn obeys_nothing(text: &str) {
+    assert!(!text.chars().any(|c| c.is_control() && c != '\n' && c != '\t'), "{text:?}");
+}
+
+#[tokio::test]
+async fn what_a_server_or_an_app_says_does_not_steer_the_terminal() {
+    let app = App::start().await;
+    let (yard, _glasses) = yard_with(&app).await;
+    let tool = json!([{ "name": "see", "title": HOSTILE, "description": HOSTILE,
+        "inputSchema": { "type": "object", "properties": { "x": { "const": HOSTILE } } } }]);
+    let tools = yard.file("hostile.json", &tool.to_string());
+    let add = ["apps", "add", "--package", "com.example.hostile", "--tools"];
+    yard.run(&[&add[..], &[tools.to_str().unwrap()]].concat()).await.good();
+    yard.ada(&["apps", "install", "com.example.hostile"]).await.good();
+    let text = format!("text={HOSTILE}");
+    for args in [
+        &["tools", "ls"][..],
+        &["apps", "ls"],
+        &["apps", "show", "com.example.hostile"],
+        &["tools", "call", "com.example.echo:say", &text],
+        &["tools", "call", "com.example.hostile:see", "x=1"],
+        &["tools", "call", HOSTILE, "x=1"],
+    ] {
+        let ran = yard.ada(args).await;
+        obeys_nothing(&ran.out);
+        obeys_nothing(&ran.err);
+        let mut json = args.to_vec();
+        json.push("--json");
+        let ran = yard.ada(&json).await;
+        obeys_nothing(&ran.out);
+        assert_eq!(ran.json_lines().len(), 1, "one line: {}", ran.out);
+    }
+    let said = yard.ada(&["tools", "call", "com.example.echo:say", &text, "--json"]).await.json();
+    assert_eq!(said["content"], format!("you said {}", json!(HOSTILE)), "nothing is lost for programs");
+}
+
 #[tokio::test]
 async fn tools_are_called() {
     let mut app = App::start().await;

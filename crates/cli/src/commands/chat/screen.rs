@@ -107,7 +107,7 @@ impl Screen {
 
     /// Writes a line for programs.
     pub(super) fn json(&mut self, line: JsonLine) -> io::Result<()> {
-        self.out.write_all(line.into_terminated().as_bytes())?;
+        writeln!(self.out, "{}", text::json(&line.into_string()))?;
         self.out.flush()
     }
 

@@ -114,6 +114,18 @@ mod tests {
     }
 
     #[test]
+    fn a_dashboard_says_what_it_is_and_for_how_long() {
+        let card =
+            Layout::DashboardCard { left_text: "10:42\u{1b}[2J".to_owned(), right_text: "80 %".to_owned() };
+        let dashboard = DeviceDisplay { view: View::Dashboard, duration_ms: Some(5_000), ..display(card) };
+        let expected = "\
+┌ com.example.todo, dashboard, for 5000 ms ────┐
+│ 10:42 [2J | 80 %                             │
+└──────────────────────────────────────────────┘";
+        assert_eq!(draw(&dashboard), expected);
+    }
+
+    #[test]
     fn a_flood_of_lines_is_cut() {
         let drawn = draw(&display(Layout::TextWall { text: "x\n".repeat(1_000) }));
         assert_eq!(drawn.lines().count(), MAX_LINES + 2);
