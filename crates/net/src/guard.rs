@@ -20,6 +20,8 @@ pub struct GuardPolicy {
     /// Where this server itself listens. It is never called, whatever else is allowed: a request that comes from the
     /// server's own machine may be trusted more than the one who made the server send it.
     pub own_listener: Option<SocketAddr>,
+    /// This machine is out of reach, whatever else is allowed.
+    pub never_this_machine: bool,
 }
 
 /// Decides which addresses may be called. Cheap to clone.
@@ -64,6 +66,11 @@ impl Guard {
             | AddressKind::Benchmark
             | AddressKind::Reserved => false,
         };
+        // Dialing the unspecified address reaches this machine.
+        let is_here = matches!(kind, AddressKind::Loopback | AddressKind::Unspecified);
+        if is_here && self.0.never_this_machine {
+            return Err(kind);
+        }
         if allowed || self.also_allows(meant(address)) { Ok(()) } else { Err(kind) }
     }
 

@@ -9,6 +9,7 @@
 //! | `connect` | resolve a name, check each address, dial exactly the address that was checked |
 //! | `tcp` | the dialed stream, as hyper wants it |
 //! | `client` | send one request over a kept-alive connection |
+//! | `referral` | which client may call an address that another server names? |
 //! | `response` | read the answer within a limit, whole or line by line |
 //! | `events` | read the answer as server-sent events |
 //! | `error` | was the request refused, surely not sent, or perhaps sent? |
@@ -27,6 +28,7 @@ mod events;
 mod guard;
 mod outside_url;
 mod range;
+mod referral;
 mod response;
 mod sign;
 mod tcp;
@@ -41,6 +43,7 @@ pub use events::{Event, Events};
 pub use guard::{Guard, GuardPolicy};
 pub use outside_url::{MAX_URL_LENGTH, OutsideUrl, UrlRefused, host_of, origin_of};
 pub use range::{IpRange, IpRangeError};
+pub use referral::ReferralClients;
 pub use response::{Lines, Response};
 pub use sign::{MAX_SIGNATURES, SIGNATURE_HEADER, SignatureError, SigningKey, TIMESTAMP_HEADER, sign_all};
 #[cfg(feature = "testing")]

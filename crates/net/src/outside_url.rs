@@ -146,7 +146,7 @@ pub(crate) fn check_address(address: IpAddr, guard: &Guard) -> Result<(), UrlRef
 }
 
 /// Whether this name means this machine, whatever a name server says.
-fn is_localhost(name: &str) -> bool {
+pub(crate) fn is_localhost(name: &str) -> bool {
     let name = name.trim_end_matches('.');
     let top = name.rsplit_once('.').map_or(name, |(_, top)| top);
     top.eq_ignore_ascii_case("localhost")

@@ -7,7 +7,7 @@ use toolyard_core::{
     limits::{CallLimits, MAX_ERROR_MESSAGE_BYTES},
     policy::{Rate, Rates},
 };
-use toolyard_net::{ClientSettings, Guard, GuardPolicy, HttpClient, IpRange};
+use toolyard_net::{ClientSettings, Guard, GuardPolicy, HttpClient, IpRange, ReferralClients};
 use toolyard_platform::{PlatformConfig, RequestLimits};
 use toolyard_sessions::{MessageRate, SessionSettings};
 use toolyard_sources::upstream::{OAuthSetup, UpstreamSettings};
@@ -70,12 +70,29 @@ pub fn root_key_file(config: &Config) -> std::path::PathBuf {
 
 /// Where apps and upstreams may be.
 pub(crate) fn guard(config: &Config, mode: AuthMode) -> Result<Guard, StartError> {
-    Ok(Guard::new(GuardPolicy {
+    Ok(Guard::new(guard_policy(config, mode)?))
+}
+
+fn guard_policy(config: &Config, mode: AuthMode) -> Result<GuardPolicy, StartError> {
+    Ok(GuardPolicy {
         loopback: config.net.allow_loopback.unwrap_or(mode == AuthMode::Dev),
         private: config.net.allow_private,
         also: ranges("net.also_allow", &config.net.also_allow)?,
         own_listener: Some(config.server.listen),
-    }))
+        ..GuardPolicy::default()
+    })
+}
+
+/// How addresses are reached that upstreams name. Dev mode lets upstreams be on this machine; a server elsewhere must not
+/// borrow that.
+pub(crate) fn referral_clients(
+    config: &Config,
+    mode: AuthMode,
+    world: &World,
+) -> Result<ReferralClients, StartError> {
+    let policy = guard_policy(config, mode)?;
+    let own = || ReferralClients::new(&policy, client_settings(config));
+    Ok(world.http.clone().map_or_else(own, ReferralClients::unrestricted))
 }
 
 /// How pages, pictures and plugins reach the web. Their addresses come from models, users and pages, so this machine and

@@ -12,7 +12,7 @@ use toolyard_mcp_client::oauth::{
     OAuthSettings, OAuthUpstream, RegisteredClient,
 };
 use toolyard_mcp_client::{Challenge, Credentials, CredentialsError};
-use toolyard_net::{HttpClient, OutsideUrl};
+use toolyard_net::{HttpClient, OutsideUrl, ReferralClients};
 use toolyard_protocol::{UserId, secret::Secret};
 
 const REDIRECT: &str = "http://localhost:3000/callback";
@@ -29,7 +29,7 @@ pub(crate) fn credentials(
     context: &Value,
 ) -> Arc<dyn Credentials> {
     let oauth = OAuth::new(OAuthParts {
-        http: http.clone(),
+        http: ReferralClients::unrestricted(http.clone()),
         tokens: Arc::new(MemoryTokens::default()),
         pending: Arc::new(MemoryPending::default()),
         clock: Arc::new(now),

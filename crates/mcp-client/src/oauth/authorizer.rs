@@ -4,11 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::Uri;
 use jiff::Timestamp;
 use rmcp::transport::auth::{InMemoryStateStore, StateStore as _};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
-use toolyard_net::{HttpClient, OutsideUrl};
+use toolyard_net::{OutsideUrl, ReferralClients};
 use toolyard_protocol::{UserId, secret::Secret};
 use url::Url;
 
@@ -35,8 +36,9 @@ pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 /// What authorizations need from outside.
 #[derive(Clone)]
 pub struct OAuthParts {
-    /// For all requests of the flows; its guard decides what may be called.
-    pub http: HttpClient,
+    /// For all requests of the flows. Upstreams name the addresses that are called here, so what may be called depends on
+    /// where the upstream itself is.
+    pub http: ReferralClients,
     /// Where tokens are kept.
     pub tokens: Arc<dyn TokenStore>,
     /// Where flows wait for the browser.
@@ -109,9 +111,9 @@ impl OAuth {
         (self.0.parts.clock)()
     }
 
-    /// The requests of one step.
-    pub(super) fn requests(&self) -> Arc<Requests> {
-        Requests::new(self.0.parts.http.clone())
+    /// The requests of one step with the upstream at that address.
+    pub(super) fn requests(&self, upstream: &Uri) -> Arc<Requests> {
+        Requests::new(self.0.parts.http.for_server(upstream).clone())
     }
 
     /// What is kept for that URL. A record for another URL, or one that cannot be read, is as good as none.
@@ -157,7 +159,7 @@ impl Authorizer {
 
     async fn start(&self) -> Result<Started, OAuthError> {
         let kept = self.oauth.load(&self.key, &self.url()).await?;
-        let requests = self.oauth.requests();
+        let requests = self.oauth.requests(self.upstream.url.uri());
         let mut found = discover(self.upstream.url.uri(), &requests, kept.challenge.as_deref()).await?;
         let scopes = self.scopes(&found, &kept).await;
         let names: Vec<_> = scopes.iter().map(String::as_str).collect();
@@ -267,7 +269,54 @@ impl fmt::Debug for Started {
 
 #[cfg(test)]
 mod tests {
+    use rmcp::transport::auth::OAuthHttpRedirectPolicy;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+    use toolyard_net::{ClientSettings, GuardPolicy};
+
+    use super::super::memory::{MemoryPending, MemoryTokens};
     use super::*;
+
+    /// Dev mode lets upstreams be on this machine. What a server elsewhere names is called without that.
+    #[tokio::test]
+    async fn a_server_elsewhere_leads_nobody_to_this_machine() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let here = format!("http://{}/metadata", listener.local_addr().unwrap());
+        let policy = GuardPolicy { loopback: true, private: true, ..GuardPolicy::default() };
+        let oauth = OAuth::new(OAuthParts {
+            http: ReferralClients::new(&policy, ClientSettings::default()),
+            tokens: Arc::new(MemoryTokens::default()),
+            pending: Arc::new(MemoryPending::default()),
+            clock: Arc::new(|| Timestamp::UNIX_EPOCH),
+            tasks: TaskTracker::new(),
+        });
+        let ask = async |upstream: &'static str, url: &str| {
+            let request = http::Request::get(url).body(Vec::new()).unwrap();
+            let requests = oauth.requests(&Uri::from_static(upstream));
+            let answer = requests.answer(request, OAuthHttpRedirectPolicy::Follow).await;
+            answer.map(|answer| answer.status().as_u16())
+        };
+        let in_private_network = "http://192.168.7.7/metadata";
+        for (upstream, url) in [
+            ("https://mcp.example/mcp", here.as_str()),
+            ("https://mcp.example/mcp", in_private_network),
+            ("http://8.8.8.8/mcp", in_private_network),
+            ("http://10.0.0.5/mcp", here.as_str()),
+        ] {
+            let refused = tokio::select! {
+                refused = ask(upstream, url) => refused,
+                _ = listener.accept() => panic!("{upstream} led to this machine"),
+            };
+            assert!(matches!(refused, Err(OAuthError::Refused(_))), "{upstream} {url}: {refused:?}");
+        }
+        let serve = async {
+            let mut stream = listener.accept().await.unwrap().0;
+            assert_ne!(stream.read(&mut [0; 4096]).await.unwrap(), 0);
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+        };
+        let (answer, ()) = tokio::join!(ask("http://127.0.0.1:9/mcp", &here), serve);
+        assert_eq!(answer, Ok(200));
+    }
 
     #[test]
     fn the_state_is_the_last_of_that_name() {

@@ -117,8 +117,8 @@ async fn exchange(
     code: &str,
     iss: Option<&str>,
 ) -> Result<Grant, OAuthError> {
-    let requests = oauth.requests();
     let url = pending.url.parse().map_err(|_| OAuthError::UnknownState)?;
+    let requests = oauth.requests(&url);
     // Looked for anew: rmcp knows the resource's own name for itself only from its search.
     let mut found = discover(&url, &requests, pending.challenge.as_deref()).await?;
     if found.issuer != pending.issuer {

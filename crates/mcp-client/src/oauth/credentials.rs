@@ -135,8 +135,8 @@ impl OAuthCredentials {
         if let Some(client) = self.of.upstream.settings.client.as_ref().filter(|c| c.id == grant.client.id) {
             grant.client.secret.clone_from(&client.secret);
         }
-        let requests = self.of.oauth.requests();
         let url = self.of.upstream.url.uri();
+        let requests = self.of.oauth.requests(url);
         let (challenge, now) = (kept.challenge.as_deref(), self.of.oauth.now());
         let renewing = refresh(url, &requests, challenge, &grant, refresh_token, now);
         match timeout(STEP_TIME, renewing).await.unwrap_or(Err(OAuthError::TimedOut(STEP_TIME)))? {

@@ -27,7 +27,7 @@ const MAX_REDIRECTS: usize = 5;
 /// Some servers turn away who has no name.
 const NAME: HeaderValue = HeaderValue::from_static("toolyard");
 
-type Answer = http::Response<Vec<u8>>;
+pub(super) type Answer = http::Response<Vec<u8>>;
 
 /// The requests of one step.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl Requests {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn answer(
+    pub(super) async fn answer(
         &self,
         request: Request<Vec<u8>>,
         policy: OAuthHttpRedirectPolicy,

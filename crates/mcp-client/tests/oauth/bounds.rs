@@ -6,7 +6,7 @@ use http::StatusCode;
 use serde_json::json;
 use toolyard_mcp_client::CredentialsError;
 use toolyard_mcp_client::oauth::{OAuth, OAuthError, OAuthParts};
-use toolyard_net::{ClientSettings, Guard, HttpClient, NetError};
+use toolyard_net::{ClientSettings, GuardPolicy, NetError, ReferralClients};
 use toolyard_testkit::authorization::Fault;
 
 use crate::world::{METADATA, PRM, World, user};
@@ -16,7 +16,7 @@ const TOO_LARGE: OAuthError = OAuthError::Net(NetError::TooLarge { limit: 256 * 
 #[tokio::test]
 async fn the_guard_is_asked_before_anything_else() {
     let world = World::start().await;
-    let http = HttpClient::new(Guard::strict(), ClientSettings::default());
+    let http = ReferralClients::new(&GuardPolicy::default(), ClientSettings::default());
     let oauth = OAuth::new(OAuthParts { http, ..world.parts.clone() });
     let strict = oauth.authorizer(world.upstream(&world.resource.url()), user("ada"));
     assert!(matches!(strict.begin().await, Err(OAuthError::Refused(_))));

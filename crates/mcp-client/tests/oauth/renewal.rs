@@ -186,7 +186,7 @@ async fn a_process_that_comes_second_uses_what_the_first_got() {
     world.clock.advance(3600);
     world.authorization.fails("/token", Fault::Wait);
     // Its own locks: as if it were on another machine.
-    let other = OAuth::new(OAuthParts { http: crate::world::client(), ..world.parts.clone() });
+    let other = OAuth::new(OAuthParts { http: crate::world::clients(), ..world.parts.clone() });
     let other = other.authorizer(world.upstream(&world.resource.url()), user("ada")).credentials();
     let first = async {
         let called = world.call().await;

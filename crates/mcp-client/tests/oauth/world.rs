@@ -10,7 +10,7 @@ use toolyard_mcp_client::oauth::{
     OAuthSettings, OAuthUpstream, Started, TokenKey, TokenStore,
 };
 use toolyard_mcp_client::{Challenge, Credentials, CredentialsError};
-use toolyard_net::{ClientSettings, Guard, HttpClient, OutsideUrl};
+use toolyard_net::{ClientSettings, Guard, GuardPolicy, HttpClient, OutsideUrl, ReferralClients};
 use toolyard_protocol::UserId;
 use toolyard_testkit::authorization::{FakeAuthorization, FakeResource};
 
@@ -50,6 +50,12 @@ pub(crate) fn client() -> HttpClient {
     HttpClient::new(Guard::dev(), ClientSettings::default())
 }
 
+/// The same for addresses that an upstream names.
+pub(crate) fn clients() -> ReferralClients {
+    let policy = GuardPolicy { loopback: true, ..GuardPolicy::default() };
+    ReferralClients::new(&policy, ClientSettings::default())
+}
+
 /// What came of a request with credentials.
 pub(crate) type Called = Result<StatusCode, CredentialsError>;
 
@@ -61,7 +67,7 @@ impl World {
             (Arc::new(TestClock(AtomicI64::new(1_800_000_000))), Arc::new(MemoryTokens::default()));
         let now = clock.clone();
         let parts = OAuthParts {
-            http: client(),
+            http: clients(),
             tokens: tokens.clone(),
             pending: Arc::new(MemoryPending::default()),
             clock: Arc::new(move || now.now()),

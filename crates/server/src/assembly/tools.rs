@@ -50,7 +50,7 @@ impl Tools {
             presence: Arc::new(sessions.clone()),
         };
         let catalog = Catalog::new(ports, config.view_limits());
-        let upstreams = upstream_source(base);
+        let upstreams = upstream_source(base)?;
         let mut sources: Vec<(SourceKind, Arc<dyn ToolSource>)> = vec![
             (SourceKind::App, Arc::new(app_source(base, sessions))),
             (SourceKind::Upstream, upstreams.clone()),
@@ -106,18 +106,19 @@ fn app_source(base: &Foundation, sessions: &Sessions) -> AppSource {
     })
 }
 
-fn upstream_source(base: &Foundation) -> Arc<UpstreamSource> {
-    UpstreamSource::new(UpstreamParts {
+fn upstream_source(base: &Foundation) -> Result<Arc<UpstreamSource>, StartError> {
+    Ok(UpstreamSource::new(UpstreamParts {
         stores: base.stores.clone(),
         secrets: base.secrets.clone(),
         clock: base.world.clock.clone(),
         ids: base.world.ids.clone(),
         http: base.http.clone(),
+        referrals: parts::referral_clients(&base.config, base.mode, &base.world)?,
         guard: base.guard.clone(),
         environment: base.world.environment.clone(),
         oauth: parts::oauth_setup(&base.config),
         tasks: base.lifecycle.tasks.clone(),
         stopping: base.lifecycle.stopping.clone(),
         settings: parts::upstream_settings(&base.config.upstream_settings, &base.config.calls),
-    })
+    }))
 }

@@ -103,7 +103,7 @@ impl UserTokens {
     pub(super) fn new(parts: &UpstreamParts) -> Self {
         let clock = parts.clock.clone();
         let oauth = OAuth::new(OAuthParts {
-            http: parts.http.clone(),
+            http: parts.referrals.clone(),
             tokens: Arc::new(Sealed {
                 tokens: parts.stores.upstream_tokens.clone(),
                 secrets: parts.secrets.clone(),

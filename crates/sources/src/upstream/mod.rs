@@ -45,7 +45,7 @@ use toolyard_core::{
     schema::ValidArguments,
 };
 use toolyard_mcp_client::{Client, ClientError};
-use toolyard_net::{Guard, HttpClient};
+use toolyard_net::{Guard, HttpClient, ReferralClients};
 use toolyard_protocol::{
     ErrorCode, PackageName, UserId,
     mcp::method,
@@ -118,6 +118,8 @@ pub struct UpstreamParts {
     pub ids: Arc<dyn Ids>,
     /// Requests that leave.
     pub http: HttpClient,
+    /// Requests to addresses that an upstream names, for its authorization.
+    pub referrals: ReferralClients,
     /// Where they may go.
     pub guard: Guard,
     /// The server's environment.
