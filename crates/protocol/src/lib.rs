@@ -53,6 +53,7 @@ pub mod upstream;
 mod user_id;
 pub mod visible;
 pub mod wildcard;
+pub mod written_out;
 
 pub use error::ErrorCode;
 pub use id::{AppSessionId, CallId, TokenId, UserId};

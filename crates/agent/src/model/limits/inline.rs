@@ -2,19 +2,17 @@
 //! they point to.
 
 use serde_json::{Map, Value, json};
+use toolyard_protocol::written_out::ByteBudget;
 
 /// Most values that writing out may make. A few lines of references can mean more than fits in memory.
 pub(super) const MAX_VALUES: usize = 20_000;
-
-/// Most bytes of texts and names in them: a long text may be referred to many times.
-const MAX_TEXT_BYTES: usize = 1024 * 1024;
 
 /// How deep schemas are followed at all.
 const MAX_NESTING: usize = 64;
 
 /// The schema without references. Recursion is cut: the second time around it is any JSON, with a word on it.
 pub(super) fn inline(schema: &Value) -> Result<Value, String> {
-    let mut inliner = Inliner { root: schema, open: Vec::new(), values: 0, text: 0 };
+    let mut inliner = Inliner { root: schema, open: Vec::new(), values: 0, bytes: ByteBudget::default() };
     let mut schema = inliner.value(schema, 0)?;
     if let Value::Object(schema) = &mut schema {
         for key in ["$defs", "definitions", "$schema", "$id", "$anchor", "$comment"] {
@@ -29,18 +27,20 @@ struct Inliner<'a> {
     /// The references that are being written out.
     open: Vec<&'a str>,
     values: usize,
-    text: usize,
+    /// Of texts and names: a long text may be referred to many times.
+    bytes: ByteBudget,
 }
 
 impl<'a> Inliner<'a> {
     fn value(&mut self, value: &'a Value, depth: usize) -> Result<Value, String> {
         self.values += 1;
-        self.text += match value {
+        let bytes = match value {
             Value::String(text) => text.len(),
             Value::Object(members) => members.keys().map(String::len).sum(),
             _ => 0,
         };
-        if self.values > MAX_VALUES || self.text > MAX_TEXT_BYTES || depth > MAX_NESTING {
+        let has_room = self.bytes.add(bytes);
+        if self.values > MAX_VALUES || !has_room || depth > MAX_NESTING {
             return Err("its schema is too large once its references are written out".to_owned());
         }
         match value {

@@ -326,6 +326,23 @@ fn references_that_grow_without_end_leave_the_tool_out() {
 }
 
 #[test]
+fn a_long_text_that_is_referred_to_many_times_leaves_the_tool_out() {
+    let schema = |uses: usize| {
+        let properties: serde_json::Map<_, _> =
+            (0..uses).map(|at| (format!("p{at}"), json!({ "$ref": "#/$defs/long" }))).collect();
+        json!({ "type": "object", "properties": properties,
+            "$defs": { "long": { "type": "string", "description": "x".repeat(8 * 1024) } } })
+    };
+    assert!(inline::inline(&schema(100)).is_ok());
+    let (uses, large) = (200, inline::inline(&schema(200)).unwrap_err());
+    assert!(uses * 10 < inline::MAX_VALUES, "its values alone are few");
+    assert_eq!(large, "its schema is too large once its references are written out");
+    for family in FAMILIES {
+        assert_eq!(left_out(family, schema(200)), large, "{family:?}");
+    }
+}
+
+#[test]
 fn size_and_depth_are_bounded() {
     let long =
         |bytes: usize| json!({ "properties": { "p": { "type": "string", "title": "x".repeat(bytes) } } });

@@ -3,6 +3,7 @@
 //! have no common meaning make the alternative impossible.
 
 use serde_json::{Map, Value, json};
+use toolyard_protocol::written_out::approximate_bytes;
 
 use super::{MAX_DEPTH, MAX_WORK, Unfit};
 
@@ -45,7 +46,7 @@ impl<'a> Schemas<'a> {
             }
         };
         let own = members.iter().filter(|(name, _)| !COMBINES.contains(&name.as_str()));
-        let copied: usize = own.clone().map(|(name, value)| name.len() + size(value)).sum();
+        let copied: usize = own.clone().map(|(name, value)| name.len() + approximate_bytes(value)).sum();
         self.work = self.work.checked_sub(copied / BYTES_OF_WORK).ok_or(Unfit::TooMuch)?;
         let mut found = vec![own.map(|(name, value)| (name.clone(), value.clone())).collect()];
         if let Some(target) = members.get("$ref") {
@@ -72,16 +73,6 @@ impl<'a> Schemas<'a> {
             }
         }
         Ok(found)
-    }
-}
-
-/// About how many bytes a value has.
-fn size(value: &Value) -> usize {
-    match value {
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(|item| 8 + size(item)).sum(),
-        Value::Object(members) => members.iter().map(|(name, value)| 8 + name.len() + size(value)).sum(),
-        _ => 8,
     }
 }
 
@@ -171,4 +162,21 @@ fn properties(ours: &Flat, theirs: &Flat) -> Value {
         all.insert(name.clone(), schema);
     }
     Value::Object(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_copied_many_times_is_work() {
+        let schema = |bytes: usize| {
+            let uses: Vec<_> = (0..MAX_BRANCHES).map(|_| json!({ "$ref": "#/$defs/long" })).collect();
+            json!({ "anyOf": uses, "$defs": { "long": { "type": "string", "description": "x".repeat(bytes) } } })
+        };
+        let spread = |root: &Value| Schemas::new(root).of(&json!({ "anyOf": root["anyOf"] }));
+        assert_eq!(spread(&schema(BYTES_OF_WORK)).unwrap().len(), MAX_BRANCHES);
+        let long = MAX_WORK / MAX_BRANCHES * BYTES_OF_WORK;
+        assert!(matches!(spread(&schema(long)), Err(Unfit::TooMuch)));
+    }
 }

@@ -4,23 +4,12 @@
 //! schema, cannot be; the tool is then set aside. What else a schema may not have is not judged here.
 
 use serde_json::{Map, Value};
+use toolyard_protocol::written_out::{ByteBudget, MAX_WRITTEN_OUT_BYTES, approximate_bytes};
 
 /// Schemas that inlining may make: a few references to references to references can grow without end.
 const MAX_SCHEMAS: usize = 2_000;
-/// Bytes of all texts and data in them: a long text may be referred to many times.
-const MAX_BYTES: usize = 1024 * 1024;
 /// Schemas within schemas. More than client tools may have, so that they are told their own rule.
 const MAX_DEPTH: usize = 32;
-
-/// About how many bytes a value has.
-fn size(value: &Value) -> usize {
-    match value {
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(|item| 8 + size(item)).sum(),
-        Value::Object(members) => members.iter().map(|(name, value)| 8 + name.len() + size(value)).sum(),
-        _ => 8,
-    }
-}
 
 /// Words about a schema, which may stand beside a reference and say more about this one use of it.
 const REMARKS: [&str; 7] =
@@ -30,7 +19,7 @@ const MACHINERY: [&str; 6] = ["$schema", "$id", "$anchor", "$comment", "$defs", 
 
 /// The schema of a tool's arguments without references. The text says why it cannot be.
 pub(super) fn inlined(schema: &Value) -> Result<Value, String> {
-    let mut work = Work { root: schema, open: Vec::new(), made: 0, bytes: 0 };
+    let mut work = Work { root: schema, open: Vec::new(), made: 0, bytes: ByteBudget::default() };
     let mut whole = work.schema(schema, 0)?;
     if let Some(members) = whole.as_object_mut() {
         // Arguments are an object, whoever forgot to say so.
@@ -44,7 +33,8 @@ struct Work<'a> {
     /// The references that are being replaced, from the outside in.
     open: Vec<&'a str>,
     made: usize,
-    bytes: usize,
+    /// Of names, texts and data: a long text may be referred to many times.
+    bytes: ByteBudget,
 }
 
 impl<'a> Work<'a> {
@@ -98,19 +88,20 @@ impl<'a> Work<'a> {
                     one,
                 ) => self.schema(one, depth + 1)?,
                 (_, data) => {
-                    self.bytes += size(data);
-                    if self.bytes > MAX_BYTES {
-                        return Err(format!(
-                            "its schema has more than {MAX_BYTES} bytes when it is written out"
-                        ));
-                    }
+                    self.write(approximate_bytes(data))?;
                     data.clone()
                 }
             };
-            self.bytes += keyword.len();
+            self.write(keyword.len())?;
             whole.insert(keyword.clone(), inside);
         }
         Ok(whole)
+    }
+
+    fn write(&mut self, bytes: usize) -> Result<(), String> {
+        let too_many =
+            || format!("its schema has more than {MAX_WRITTEN_OUT_BYTES} bytes when it is written out");
+        if self.bytes.add(bytes) { Ok(()) } else { Err(too_many()) }
     }
 
     /// What a reference refers to, with what stands beside it.
@@ -280,6 +271,18 @@ mod tests {
         assert!(laughs(12).unwrap_err().contains("more than 2000 parts"));
         let deep = (0..=MAX_DEPTH).fold(json!({}), |inside, _| json!({ "not": inside }));
         assert!(inlined(&deep).unwrap_err().contains("deeper than 32"));
+    }
+
+    #[test]
+    fn a_long_text_that_is_referred_to_many_times_is_too_much() {
+        let schema = |uses: usize| {
+            let properties: Map<_, _> =
+                (0..uses).map(|at| (format!("p{at}"), json!({ "$ref": "#/$defs/long" }))).collect();
+            json!({ "type": "object", "properties": properties,
+                "$defs": { "long": { "type": "string", "description": "x".repeat(8 * 1024) } } })
+        };
+        assert!(inlined(&schema(100)).is_ok());
+        assert!(inlined(&schema(200)).unwrap_err().contains("more than 1048576 bytes"));
     }
 
     #[test]
