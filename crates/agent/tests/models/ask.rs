@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use toolyard_agent::model::{ModelRequest, Stop, ToolChoice, Usage};
+use toolyard_protocol::chat::sampling::{Sampling, SamplingOption};
 use toolyard_testkit::model::{Answer, Odd, ScriptedModel};
 
 use crate::support::{ALL, Speak, ask, hello, model};
@@ -88,6 +89,51 @@ async fn settings_of_a_request_reach_every_family() {
                 assert_eq!(body["toolConfig"]["functionCallingConfig"]["mode"], "ANY");
                 assert_eq!(body["systemInstruction"]["parts"][0]["text"], "Be brief.");
                 assert_eq!(body["tools"][0]["functionDeclarations"][1]["name"], "now");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn sampling_options_reach_every_vendor_that_has_them() {
+    let request = |seed: Option<i64>| ModelRequest {
+        sampling: Sampling {
+            top_p: Some(0.25),
+            stop: vec!["END".into(), "\n\n".into()],
+            seed,
+            ..Sampling::default()
+        },
+        ..hello()
+    };
+    for speak in ALL {
+        let scripted = ScriptedModel::start().await;
+        scripted.answers([Answer::text("hi"), Answer::text("hi"), Answer::text("hi")]);
+        let model = model(&scripted, speak);
+        let has_seed = model.supports(SamplingOption::Seed);
+        assert!(model.supports(SamplingOption::TopP) && model.supports(SamplingOption::Stop), "{speak:?}");
+        let sent = async |seed: Option<i64>| {
+            ask(&model, request(seed)).await;
+            scripted.seen().last().unwrap().body.clone()
+        };
+        let body = sent(has_seed.then_some(7)).await;
+        let stops = json!(["END", "\n\n"]);
+        match speak {
+            Speak::OpenAi | Speak::Compatible => {
+                assert_eq!((&body["top_p"], &body["stop"], &body["seed"]), (&json!(0.25), &stops, &json!(7)));
+            }
+            Speak::Anthropic => {
+                assert!(!has_seed, "it has none, so whoever asks for one is refused");
+                assert_eq!((&body["top_p"], &body["stop_sequences"]), (&json!(0.25), &stops));
+                assert!(body.get("seed").is_none(), "{body}");
+            }
+            Speak::Gemini => {
+                let config = &body["generationConfig"];
+                assert_eq!((&config["topP"], &config["stopSequences"]), (&json!(0.25), &stops));
+                assert_eq!(config["seed"], 7);
+                // It takes 32 bits; anything else is a 400 for the whole question.
+                for (seed, as_sent) in [(-1, i32::MAX), (1 << 40 | 5, 5)] {
+                    assert_eq!(sent(Some(seed)).await["generationConfig"]["seed"], as_sent);
+                }
             }
         }
     }

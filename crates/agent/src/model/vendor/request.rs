@@ -84,8 +84,7 @@ pub(super) fn request(
 fn sampling(mut options: ChatOptions, sampling: &Sampling) -> ChatOptions {
     options.top_p = sampling.top_p;
     options.stop_sequences.clone_from(&sampling.stop);
-    // A seed below 0 is as good as its bits.
-    options.seed = sampling.seed.map(i64::cast_unsigned);
+    options.seed = sampling.seed.map(gemini_seed);
     options.reasoning_effort = sampling.reasoning_effort.map(|effort| match effort {
         ReasoningEffort::None => Effort::Zero,
         ReasoningEffort::Minimal => Effort::Minimal,
@@ -100,6 +99,12 @@ fn sampling(mut options: ChatOptions, sampling: &Sampling) -> ChatOptions {
         options.response_format = Some(ChatResponseFormat::JsonSpec(spec));
     }
     options
+}
+
+/// A seed as Gemini takes it, the only vendor here that has one: whole numbers of 32 bits. A larger one, or one below 0, is as
+/// good as its lowest bits.
+fn gemini_seed(seed: i64) -> u64 {
+    seed.cast_unsigned() & u64::from(i32::MAX.cast_unsigned())
 }
 
 /// Whether thoughts may be asked for. Gemini refuses the question for models that have none.
