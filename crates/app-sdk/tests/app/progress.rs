@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::StatusCode;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use toolyard_app_sdk::{NoArguments, Tool, ToolContext, create_tool};
+use toolyard_app_sdk::{NoArguments, Tool, ToolContext, ToolReply, create_tool};
 use toolyard_net::Response;
 
 use crate::{
@@ -51,6 +51,27 @@ async fn progress_comes_in_lines_and_the_result_last() {
             json!({ "type": "result", "success": true, "content": "done" }),
         ]
     );
+}
+
+#[tokio::test]
+async fn every_message_is_one_line_whatever_is_in_it() {
+    let content = || json!({ "text": "a\r\nb\nc\rd", "list": [{ "deep": "\u{2028}" }] });
+    let say = move |_: NoArguments, cx: ToolContext| async move {
+        cx.progress(0.4, "half\r\nway\n");
+        Ok::<_, &str>(ToolReply::structured(content()))
+    };
+    let fail = |_: NoArguments, cx: ToolContext| async move {
+        cx.progress(0.4, "half way");
+        Err::<String, _>("no\r\nluck\n")
+    };
+    let [say, fail] =
+        [create_tool("say", "", say).build().unwrap(), create_tool("fail", "", fail).build().unwrap()];
+    let app = TestApp::start(builder().register_tool(say).register_tool(fail)).await;
+    let said = lines(ask(&app, "say", LINES).await).await;
+    assert_eq!((said.len(), &said[0]["message"]), (2, &json!("half\r\nway\n")));
+    assert_eq!(said[1]["structuredContent"], content());
+    let failed = lines(ask(&app, "fail", LINES).await).await;
+    assert_eq!((failed.len(), &failed[1]["error"]["message"]), (2, &json!("no\r\nluck\n")), "{failed:?}");
 }
 
 #[tokio::test]

@@ -3,12 +3,18 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use toolyard_testkit::{Act, FakeApp, model::Answer};
+use toolyard_testkit::{
+    Act, FakeApp,
+    model::Answer,
+    upstream::{Behave, Era, On},
+};
 
 use crate::{
     chat::{ECHO_ALIAS, asks, chunks_in, lines_in, one, weather, with, with_model},
     mcp::client::Ask,
     platform::{ECHO, Platform},
+    plugins,
+    upstreams::world::{add, live, plain},
 };
 
 /// What people and programs indent with, and the two line breaks that readers of lines know.
@@ -181,4 +187,56 @@ async fn calls_that_are_watched() {
         }
     }
     assert_eq!(events_in(&seen)[0]["outcome"], "OK");
+}
+
+#[tokio::test]
+async fn results_of_upstreams() {
+    let (p, model) = with_model(|_| {}).await;
+    for (era, line_break) in
+        [(Era::Modern, "\n"), (Era::Modern, "\r\n"), (Era::Legacy, "\r\n"), (Era::Legacy, "\r")]
+    {
+        let upstream = plain(era).await;
+        let id = format!("up{}", line_break.len()) + if era == Era::Modern { "m" } else { "l" };
+        add(&p, &id, &upstream.url()).await;
+        let ada = live(&p, "ada").await;
+        // Servers that follow MCP repeat structured content as a text; the structured one is shown.
+        let repeated = json!([{ "type": "text", "text": pretty(&structured(), line_break) }]);
+        let result = json!({ "content": repeated, "structuredContent": structured() });
+        upstream.when(On::tool("echo"), Behave::Indented(result, line_break));
+        let body = json!({ "name": format!("mcp.{id}:echo"), "arguments": { "text": "x" } });
+        let watched = ada.header("accept", "text/event-stream");
+        let events = events_in(&watched.post("/api/tools/execute", &body).await.expect(200).text);
+        assert_eq!((events.len(), &events[0]["success"]), (1, &json!(true)), "{events:?}");
+        let alias = format!("mcp_{id}__echo");
+        model.answers([Answer::call(&alias, json!({ "text": "x" })), Answer::text("Done.")]);
+        let answer = p.user("ada").post("/api/chat", &asks("hi")).await.expect(200);
+        events_in(&answer.text);
+        let chunks = chunks_in(&answer.text);
+        assert_eq!(one(&chunks, "tool-output-available")["output"], structured());
+    }
+}
+
+#[tokio::test]
+async fn results_of_plugins_and_schemas_of_clients() {
+    let (p, model) = with_model(plugins::curating).await;
+    let _device = p.device("ada").await;
+    let code = r#"return args.text ? "a\r\nb\nc\rd" : { text: "a\r\nb", list: [1, "\u2028"] };"#;
+    let manifest = plugins::plugin("com.example.x", "say", code);
+    plugins::install(&p.user("ada"), &plugins::signed(&manifest, 1)).await.expect(201);
+    for (arguments, line_break) in [(json!({ "text": true }), "\r\n"), (json!({}), "\r")] {
+        let body = json!({ "name": "plugin.com.example.x:say", "arguments": arguments });
+        let watched = p.user("ada").header("accept", "text/event-stream");
+        let events = events_in(&watched.post("/api/tools/execute", &body).await.expect(200).text);
+        assert_eq!((events.len(), &events[0]["success"]), (1, &json!(true)), "{events:?}");
+        // A request that is indented, with the schema of a client's tool in it, and a call that is passed on to it.
+        let mut tool = weather();
+        tool["description"] = json!("Says\r\nthe weather");
+        let city = pretty(&json!({ "city": "Os\nlo" }), line_break);
+        model.answers([Answer::new().and_call_in_pieces("weather", [city.as_str()])]);
+        let request = pretty(&with(asks("hi"), json!({ "clientTools": [tool] })), line_break);
+        let answer = p.user("ada").send(Method::POST, "/api/chat", Some(request)).await.expect(200);
+        events_in(&answer.text);
+        let chunks = chunks_in(&answer.text);
+        assert_eq!(one(&chunks, "tool-input-available")["input"], json!({ "city": "Os\nlo" }));
+    }
 }

@@ -65,6 +65,8 @@ pub enum Behave {
     DieMidway,
     /// Answers this result, untouched.
     Result(Value),
+    /// Answers this result in a message that is indented, with these line breaks.
+    Indented(Value, &'static str),
     /// Answers this error.
     Error(i64, String, Option<Value>),
     /// Answers this JSON as the whole message, untouched.
@@ -115,6 +117,10 @@ impl Behave {
                 Out::Answer(200, json!({ "jsonrpc": "2.0", "id": call.id, "error": error }))
             }
             Self::Message(message) => Out::Answer(200, message),
+            Self::Indented(value, line_break) => {
+                let body = format!("{:#}", result(value)).replace('\n', line_break).into_bytes();
+                Out::Raw { status: 200, kind: "application/json".to_owned(), body }
+            }
             Self::Raw(status, kind, body) => Out::Raw { status, kind, body },
         })
     }

@@ -366,6 +366,24 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_message_on_many_lines_becomes_one() {
+        let (near, mut far) = socket().await;
+        let (bridge, mut messages) = bridge(CALL.as_bytes(), LIMIT);
+        let answer = serde_json::json!({ "jsonrpc": "2.0", "id": 1, "result": { "text": "a\r\nb" } });
+        let answers = async {
+            // Pings come before the call.
+            while !far.next().await.unwrap().unwrap().is_text() {}
+            far.send(Message::text(format!("{answer:#}").replace('\n', "\r\n"))).await.unwrap();
+            deaf(far).await;
+        };
+        let server = server([near]);
+        let (ended, ()) = tokio::join!(bridge.run(&server), answers);
+        assert!(ended.is_ok());
+        let line = messages.try_recv().unwrap().into_terminated();
+        assert_eq!(line, format!("{answer}\n"));
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_slow_client_is_no_silent_server() {
         let (near, mut far) = socket().await;
         let (typed, input) = duplex(1_024);
