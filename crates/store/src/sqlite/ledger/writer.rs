@@ -206,15 +206,16 @@ impl Writer {
         }
         match self.commit(&batch).await {
             Ok(claims) => {
+                // Before the answers: whoever gets one finds the state that goes with it.
+                self.input.backlog.set_taken(0);
+                if self.failing.swap(false, Ordering::Relaxed) {
+                    tracing::info!("the ledger can be written again");
+                }
                 let Batch { begins, ended, .. } = batch;
                 for ((_, answer), claim) in begins.into_iter().zip(claims) {
                     let _ = answer.send(Ok(claim));
                 }
                 ended.into_iter().for_each(|answer| drop(answer.send(Ok(()))));
-                self.input.backlog.set_taken(0);
-                if self.failing.swap(false, Ordering::Relaxed) {
-                    tracing::info!("the ledger can be written again");
-                }
             }
             Err(error) => self.keep(batch, &error),
         }
@@ -227,8 +228,6 @@ impl Writer {
         self.synced = None;
         let said = StoreError::Failed(error.to_string());
         let Batch { records, begins, ends, ended, .. } = batch;
-        begins.into_iter().for_each(|(_, answer)| drop(answer.send(Err(said.clone()))));
-        ended.into_iter().for_each(|answer| drop(answer.send(Err(said.clone()))));
         if !self.failing.swap(true, Ordering::Relaxed) {
             tracing::error!(%error, records = records.len(), "the ledger cannot be written; it is tried again");
         }
@@ -239,6 +238,8 @@ impl Writer {
             self.input.backlog.lose(records.len(), &error.to_string());
             self.input.backlog.set_taken(0);
         }
+        begins.into_iter().for_each(|(_, answer)| drop(answer.send(Err(said.clone()))));
+        ended.into_iter().for_each(|answer| drop(answer.send(Err(said.clone()))));
     }
 
     async fn commit(&mut self, batch: &Batch) -> Result<Vec<Claim>, sqlx::Error> {
