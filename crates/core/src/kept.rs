@@ -41,7 +41,7 @@ struct Waiting {
 /// A result as its owner finds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptResult {
-    /// Which tool made it. Whoever can no longer see that tool must not read on in what it said.
+    /// Which tool made it. A caller that can no longer see that tool must not read its result.
     pub tool: ToolName,
     /// All of it.
     pub text: Arc<str>,

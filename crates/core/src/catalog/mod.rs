@@ -13,6 +13,7 @@
 
 mod app;
 mod filter;
+mod follow;
 mod item;
 mod pages;
 mod template;
@@ -28,7 +29,6 @@ use std::{
 };
 
 use arc_swap::ArcSwapOption;
-use async_trait::async_trait;
 use dashmap::DashMap;
 use jiff::Timestamp;
 use serde_json::value::RawValue;
@@ -55,8 +55,8 @@ use self::{
 };
 use crate::{
     ports::{
-        AffectedViews, AppRecord, Change, ChangeSubscriber, Install, Origin, Plugins, Presence, SourceKind,
-        StoreError, StoredSet, Stores, UserPlugin,
+        AppRecord, ChangeSubscriber, Install, Origin, Plugins, Presence, SourceKind, StoreError, StoredSet,
+        Stores, UserPlugin,
     },
     schema::{
         pool::{SET_TIMEOUT, WorkOwner, WorkPool},
@@ -326,22 +326,6 @@ impl Catalog {
         self.started.elapsed().as_secs()
     }
 
-    /// Drops packages that are stale. The epoch is raised before, so that what was loaded before the change is not kept; and
-    /// after, so that a view which was checked in between, and found current, is checked again.
-    fn drop_entries(&self, is_stale: impl Fn(&EntryKey) -> bool) {
-        self.epoch.fetch_add(1, Ordering::AcqRel);
-        self.apps.retain(|key, _| !is_stale(key));
-        self.epoch.fetch_add(1, Ordering::AcqRel);
-    }
-
-    fn drop_view(&self, user: &UserId) {
-        if let Some(slot) = self.users.get(user) {
-            slot.generation.fetch_add(1, Ordering::AcqRel);
-            // Nobody may use it any more, and it is large: the user may just have left for good.
-            slot.cached.store(None);
-        }
-    }
-
     fn slot(&self, user: &UserId) -> Arc<UserSlot> {
         if let Some(slot) = self.users.get(user) {
             return slot.clone();
@@ -480,27 +464,6 @@ fn show_or_hide(
         view.hide(tool, unusable(&problem));
     } else {
         view.show(tool);
-    }
-}
-
-#[async_trait]
-impl ChangeSubscriber for Catalog {
-    fn invalidate(&self, change: &Change) {
-        match change.affected_views() {
-            AffectedViews::None => {}
-            AffectedViews::Package(package) => self.drop_entries(|key| key.package == *package),
-            AffectedViews::User(user) => self.drop_view(user),
-            AffectedViews::UserPackage(user, package) => {
-                self.drop_entries(|key| key.package == *package && key.user.as_ref() == Some(user));
-                self.drop_view(user);
-            }
-            AffectedViews::All => {
-                if *change == Change::Everything {
-                    self.drop_entries(|_| true);
-                }
-                self.everybody.fetch_add(1, Ordering::AcqRel);
-            }
-        }
     }
 }
 

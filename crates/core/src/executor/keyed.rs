@@ -103,7 +103,7 @@ impl Executor {
         cx.cancel = self.cut_off.child_token();
         self.tasks.spawn(async move {
             let outcome = executor.claimed(cx, call, running.digest, &place.1).await;
-            // Gone from the table first: whoever comes now asks the ledger, which has it or keeps it until it can be written.
+            // Removed from the table first: a retry from now on asks the ledger, which has the outcome or keeps it until it can be written.
             executor.keys.0.remove(&place);
             running.outcome.send_replace(Some(outcome));
         });

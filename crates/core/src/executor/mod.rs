@@ -35,7 +35,7 @@ use crate::{
 /// How many finished calls a slow watcher may lag behind before it misses some.
 const FEED_DEPTH: usize = 1_024;
 
-/// What the caller of a cancelled call is told. Whoever cancelled it knows why.
+/// The message of a cancelled call.
 pub(crate) const CANCELLED_TEXT: &str =
     "The call was cancelled before the tool answered: the caller left, or the server stopped.";
 

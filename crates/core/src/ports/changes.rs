@@ -1,6 +1,6 @@
 //! Announcements: what changed, in which version of the store, and who reacts.
 //!
-//! Whoever stores a change announces it. Caches and live parts subscribe; nothing calls them directly. The store numbers its
+//! A change that was stored is announced. Caches and live parts subscribe; nothing calls them directly. The store numbers its
 //! changes in the same transaction that makes them, so a node that missed an announcement finds it in the store's change log
 //! within seconds.
 
@@ -142,7 +142,7 @@ pub trait ChangeSubscriber: Send + Sync {
         let _ = change;
     }
 
-    /// Makes a live part follow a stored change. Whoever announced it waits for this, so it must have a bound.
+    /// Makes a live part follow a stored change. The verb that announced it waits for this, so it must have a bound.
     async fn follow(&self, announcement: &Announcement) {
         let _ = announcement;
     }

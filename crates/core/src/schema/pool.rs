@@ -158,7 +158,7 @@ impl WorkPool {
         }
     }
 
-    /// A place, out of the owner's share first: whoever has used that up waits for their own, in nobody else's way.
+    /// A place, out of the owner's share first: an owner who has used that up waits without taking places from others.
     async fn place(&self, owner: &WorkOwner) -> Result<WorkPlace, PoolError> {
         let share = self.share_of(owner);
         if let Ok(owned) = share.places.clone().try_acquire_owned()
@@ -183,7 +183,7 @@ impl WorkPool {
             return share.clone();
         }
         if owners.len() >= MAX_IDLE_OWNERS {
-            // Whoever waits holds the share, whoever runs holds its places.
+            // Work that waits holds the share, work that runs holds its places.
             owners.retain(|_, share| Arc::strong_count(share) > 1 || Arc::strong_count(&share.places) > 1);
         }
         let share = Arc::new(OwnerShare {

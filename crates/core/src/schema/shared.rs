@@ -22,7 +22,7 @@ const MAX_OVERRUN: usize = 256;
 /// Fewest entries at which those of schemas that are gone are swept out.
 const SWEEP_AT: usize = 1_024;
 
-/// Schemas that are known to be of no use. The oldest are forgotten; whoever uses them finds out again.
+/// Schemas that are known to be of no use. The oldest are forgotten, and judged again when they are used.
 const MAX_FAULTS: usize = 4_096;
 /// Schemas that are known to be good although nobody holds them compiled: 32 bytes each. Beyond that all are judged again.
 const MAX_SOUND: usize = 65_536;

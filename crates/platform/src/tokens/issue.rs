@@ -118,7 +118,7 @@ pub struct TokenDetails<'a> {
     pub made_with: Option<&'a TokenId>,
 }
 
-/// Signs a token under a new id. It is listed by whoever asks: a server, or a command where no server runs.
+/// Signs a token under a new id. The caller lists it: a server, or a command if no server runs.
 pub fn sign_listed(
     signer: &TokenSigner,
     clock: &dyn Clock,

@@ -32,8 +32,8 @@ impl<'a> TokenHolder<'a> {
         }
     }
 
-    /// The tokens that this person may see and revoke: all, or their own. Somebody of the same name from another issuer is a
-    /// user, so nobody gets at tokens that allow more than their own.
+    /// The tokens that this person may see and revoke: all, or their own. A person of the same name from another issuer has the
+    /// role of a user, so no one reaches tokens with more rights than their own.
     fn scope(&self) -> TokenScope<'a> {
         TokenScope { subject: (self.role != Role::Operator).then_some(self.name), role: self.role }
     }

@@ -28,7 +28,7 @@ pub struct Claims {
     pub iat: i64,
     /// Until when, in seconds.
     pub exp: i64,
-    /// By which it is listed and called back; tokens that nobody keeps a list of have none.
+    /// The id under which it is listed and revoked; unlisted tokens have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jti: Option<TokenId>,
 }
@@ -81,7 +81,7 @@ impl TokenSigner {
         })
     }
 
-    /// Makes a token that nobody keeps a list of.
+    /// Makes a token that is not listed.
     pub fn make(&self, sub: &str, role: Role, now: Timestamp, seconds: i64) -> Result<String, TokenError> {
         self.make_listed(None, sub, role, now, seconds)
     }

@@ -39,7 +39,7 @@ enum Order {
     Stop(oneshot::Sender<()>),
 }
 
-/// Orders that wait at once; whoever gives one more waits for a place.
+/// Orders that wait at once; the sender of one more waits.
 const MAX_ORDERS: usize = 1_024;
 
 /// The way to the writer.

@@ -119,7 +119,7 @@ impl Writer {
             let (stop, waiting) = (batch.stop, mem::take(&mut batch.waiting));
             self.write(batch).await;
             if stop || !waiting.is_empty() {
-                // Whoever waits means everything that was queued before.
+                // A flush covers everything that was queued before it.
                 self.write_rest(if stop { LAST_TRIES } else { 1 }).await;
             }
             if stop {
@@ -206,7 +206,7 @@ impl Writer {
         }
         match self.commit(&batch).await {
             Ok(claims) => {
-                // Before the answers: whoever gets one finds the state that goes with it.
+                // Before the answers: a caller that was answered must see this state.
                 self.input.backlog.set_taken(0);
                 if self.failing.swap(false, Ordering::Relaxed) {
                     tracing::info!("the ledger can be written again");

@@ -24,8 +24,7 @@ use toolyard_protocol::{
 
 use super::{
     KnownRequest,
-    error::{Api, error_body, model_failed, not_begun, refused},
-    not_read,
+    error::{Api, error_body, model_failed, not_begun},
     stream::{TurnWriter, streamed},
     tool_choice,
 };
@@ -43,14 +42,11 @@ use crate::{
 };
 
 pub(super) async fn completions(State(state): State<AppState>, request: Request) -> Response {
-    let KnownRequest { who, bytes, trace } = match KnownRequest::read(&state, request).await {
-        Ok(known) => known,
-        Err(failure) => return refused(failure),
-    };
-    let request = match CompletionRequest::read(&bytes) {
-        Ok(request) => request,
-        Err(problems) => return not_read(&problems),
-    };
+    let KnownRequest { who, request, trace } =
+        match KnownRequest::read(&state, request, CompletionRequest::read).await {
+            Ok(known) => known,
+            Err(refusal) => return *refusal,
+        };
     let (stream, include_usage) = (request.stream, request.include_usage);
     let asked = Asked {
         messages: request.messages,

@@ -16,7 +16,6 @@ use axum::{
     extract::{Request, State},
     response::Response,
 };
-use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, header};
 use serde::Serialize;
 use toolyard_agent::model::ToolChoice;
@@ -94,7 +93,7 @@ async fn list(State(state): State<AppState>, headers: HeaderMap) -> Response {
     json(StatusCode::OK, &ModelList { object: "list", data: data.collect() })
 }
 
-/// Whoever asks. These clients always send a key; in dev mode it means nothing where a header says who it is.
+/// The caller. These clients always send a key; in dev mode a header that names the user wins.
 async fn who(state: &AppState, mut headers: HeaderMap) -> Result<ActingFor, Failure> {
     if state.auth_mode == AuthMode::Dev && headers.contains_key(USER_HEADER) {
         headers.remove(header::AUTHORIZATION);
@@ -102,19 +101,27 @@ async fn who(state: &AppState, mut headers: HeaderMap) -> Result<ActingFor, Fail
     auth::acting_over_mcp(state, &headers).await
 }
 
-/// A request whose caller is known, its body not yet looked at.
-struct KnownRequest {
+/// A request that was read, and its caller.
+struct KnownRequest<T> {
     who: ActingFor,
-    bytes: Bytes,
+    request: T,
     trace: Option<TraceParent>,
 }
 
-impl KnownRequest {
-    async fn read(state: &AppState, request: Request) -> Result<Self, Failure> {
+impl<T> KnownRequest<T> {
+    /// The body is read only once the caller is known. A refusal is ready to be sent.
+    async fn read(
+        state: &AppState,
+        request: Request,
+        parse: impl FnOnce(&[u8]) -> Result<T, Vec<Problem>>,
+    ) -> Result<Self, Box<Response>> {
         let (parts, body) = request.into_parts();
-        let who = who(state, parts.headers.clone()).await?;
-        let bytes = body::read(&parts.headers, body, state, state.config.chat.body_bytes).await?;
-        Ok(Self { who, bytes, trace: trace(&parts.headers) })
+        let refuse = |failure| Box::new(refused(failure));
+        let who = who(state, parts.headers.clone()).await.map_err(refuse)?;
+        let bytes = body::read(&parts.headers, body, state, state.config.chat.body_bytes);
+        let request =
+            parse(&bytes.await.map_err(refuse)?).map_err(|problems| Box::new(not_read(&problems)))?;
+        Ok(Self { who, request, trace: trace(&parts.headers) })
     }
 }
 

@@ -10,8 +10,7 @@ use toolyard_protocol::chat::{ToolDialect, responses::ResponseRequest};
 
 use super::{
     KnownRequest,
-    error::{Api, model_failed, not_begun, refused},
-    not_read,
+    error::{Api, model_failed, not_begun},
     response_writer::ResponseWriter,
     stream::{TurnWriter as _, streamed},
     tool_choice,
@@ -28,14 +27,11 @@ use crate::{
 };
 
 pub(super) async fn responses(State(state): State<AppState>, request: Request) -> Response {
-    let KnownRequest { who, bytes, trace } = match KnownRequest::read(&state, request).await {
-        Ok(known) => known,
-        Err(failure) => return refused(failure),
-    };
-    let request = match ResponseRequest::read(&bytes) {
-        Ok(request) => request,
-        Err(problems) => return not_read(&problems),
-    };
+    let KnownRequest { who, request, trace } =
+        match KnownRequest::read(&state, request, ResponseRequest::read).await {
+            Ok(known) => known,
+            Err(refusal) => return *refusal,
+        };
     let (stream, echo) = (request.stream, request.echo);
     let asked = Asked {
         messages: request.messages,
