@@ -38,17 +38,21 @@ class App {
         return undefined;
       },
     };
-    create(createElement(() => {
-      this.chat = useChat(options);
-      queueMicrotask(() => this.#changed());
-      return null;
-    }));
+    create(
+      createElement(() => {
+        this.chat = useChat(options);
+        queueMicrotask(() => this.#changed());
+        return null;
+      }),
+    );
   }
 
   /** Waits until the screen is so. */
   async shows(is) {
     const seen = promise();
-    this.#changed = () => { if (is(this.chat)) seen.resolve(); };
+    this.#changed = () => {
+      if (is(this.chat)) seen.resolve();
+    };
     this.#changed();
     await seen.kept;
   }
@@ -63,7 +67,9 @@ class App {
     await this.shows((chat) => !rests(chat));
     await this.shows(rests);
     // Whether it asks again is decided right after its rest.
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
     await this.shows(rests);
   }
 

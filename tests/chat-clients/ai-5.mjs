@@ -10,15 +10,23 @@ class State {
   changed = () => {};
   #messages = [];
 
-  get messages() { return this.#messages; }
+  get messages() {
+    return this.#messages;
+  }
   set messages(messages) {
     this.#messages = messages;
     this.changed();
   }
 
-  pushMessage = (message) => { this.messages = [...this.messages, message]; };
-  popMessage = () => { this.messages = this.messages.slice(0, -1); };
-  replaceMessage = (index, message) => { this.messages = this.messages.with(index, structuredClone(message)); };
+  pushMessage = (message) => {
+    this.messages = [...this.messages, message];
+  };
+  popMessage = () => {
+    this.messages = this.messages.slice(0, -1);
+  };
+  replaceMessage = (index, message) => {
+    this.messages = this.messages.with(index, structuredClone(message));
+  };
   snapshot = (value) => structuredClone(value);
 }
 
@@ -42,7 +50,9 @@ class Chat extends AbstractChat {
         if (late.includes(toolCall.toolName)) this.#late.push(() => this.#answer(toolCall));
         else if (!never.includes(toolCall.toolName)) this.#answer(toolCall);
       },
-      onData: (part) => { this.#data.push(part); },
+      onData: (part) => {
+        this.#data.push(part);
+      },
       sendAutomaticallyWhen: (now) => this.#asksAgain(lastAssistantMessageIsCompleteWithToolCalls(now)),
     });
     this.#fetch = fetch;

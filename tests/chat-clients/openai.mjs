@@ -20,23 +20,32 @@ const beating = (fetch) => async (url, init) => {
 function open({ key = plan.key, beats = false }) {
   const fetch = counting();
   const client = new OpenAI({
-    baseURL: `${plan.url}/v1`, apiKey: key, defaultHeaders: plan.headers, maxRetries: 0, fetch: beats ? beating(fetch) : fetch,
+    baseURL: `${plan.url}/v1`,
+    apiKey: key,
+    defaultHeaders: plan.headers,
+    maxRetries: 0,
+    fetch: beats ? beating(fetch) : fetch,
   });
   return { client, fetch };
 }
 
 const user = (content) => ({ role: 'user', content });
 const own = (tools) => tools.map((tool) => ({ type: 'function', function: tool }));
-const runnable = (tools) => tools.map((tool) => ({
-  type: 'function',
-  function: { ...tool, parse: JSON.parse, function: () => OWN[tool.name]() },
-}));
+const runnable = (tools) =>
+  tools.map((tool) => ({
+    type: 'function',
+    function: { ...tool, parse: JSON.parse, function: () => OWN[tool.name]() },
+  }));
 
 /** Ids are made up by chance. */
 const calls = ({ tool_calls }) => tool_calls?.map(({ type, function: { name, arguments: args } }) => ({ type, name, args }));
 
 const report = ({ model, choices: [{ message, finish_reason }], usage }) => ({
-  model, content: message.content, calls: calls(message), finish: finish_reason, usage,
+  model,
+  content: message.content,
+  calls: calls(message),
+  finish: finish_reason,
+  usage,
 });
 
 /** The answer of one request, either way. */
@@ -47,11 +56,20 @@ async function ask(client, { stream = false, ...request }) {
 
 /** The request that an order is about. */
 const request = ({ model = plan.model, text = 'Hello?', tools = [], stream }) => ({
-  model, stream, messages: [user(text)], ...(tools.length > 0 && { tools: own(tools) }),
+  model,
+  stream,
+  messages: [user(text)],
+  ...(tools.length > 0 && { tools: own(tools) }),
 });
 
 /** What something failed with. */
-const error = (failing) => failing.then(() => { throw new Error('it came to a good end'); }, (raised) => raised);
+const error = (failing) =>
+  failing.then(
+    () => {
+      throw new Error('it came to a good end');
+    },
+    (raised) => raised,
+  );
 
 const about = ({ constructor: { name: kind }, status, message, type, param }) => ({ kind, status, message, type, param });
 
@@ -63,7 +81,9 @@ async function stream(order) {
 
 /** Reads it to its end, and says when the first words are there. */
 async function words(read) {
-  for await (const { choices: [{ delta }] } of read.stream) {
+  for await (const {
+    choices: [{ delta }],
+  } of read.stream) {
     const first = read.text === '';
     read.text += delta.content ?? '';
     if (!first || read.text === '') continue;
@@ -83,7 +103,9 @@ await play({
     const first = await ask(client, request(order));
     const { message } = first.choices[0];
     const answers = message.tool_calls.map(({ id, function: { name } }) => ({
-      role: 'tool', tool_call_id: id, content: JSON.stringify(OWN[name]()),
+      role: 'tool',
+      tool_call_id: id,
+      content: JSON.stringify(OWN[name]()),
     }));
     const second = await ask(client, { ...request(order), messages: [user(order.text), message, ...answers] });
     return { first: report(first), second: report(second), posts: fetch.posts };
@@ -105,9 +127,13 @@ await play({
     };
     const input = [user(order.text)];
     const first = await respond(input);
-    const answers = first.output.filter(({ type }) => type === 'function_call').map(({ call_id, name }) => ({
-      type: 'function_call_output', call_id, output: JSON.stringify(OWN[name]()),
-    }));
+    const answers = first.output
+      .filter(({ type }) => type === 'function_call')
+      .map(({ call_id, name }) => ({
+        type: 'function_call_output',
+        call_id,
+        output: JSON.stringify(OWN[name]()),
+      }));
     const second = await respond([...input, ...first.output, ...answers]);
     const calls = first.output.filter(({ type }) => type === 'function_call').map(({ name, arguments: args }) => ({ name, args }));
     return { calls, text: second.output_text, status: second.status, usage: second.usage.total_tokens, posts: fetch.posts };

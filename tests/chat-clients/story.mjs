@@ -9,7 +9,9 @@ export const say = (step, more) => process.stdout.write(`${JSON.stringify({ step
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
 /** Waits until the test says that it may go on. */
-export const told = async () => { await lines.next(); };
+export const told = async () => {
+  await lines.next();
+};
 
 /** Does one thing after the other. */
 export async function play(steps) {
@@ -33,7 +35,9 @@ export function counting() {
 /** A promise that others keep. */
 export function promise() {
   let resolve;
-  const kept = new Promise((keep) => { resolve = keep; });
+  const kept = new Promise((keep) => {
+    resolve = keep;
+  });
   return { kept, resolve };
 }
 
@@ -41,7 +45,9 @@ export function promise() {
 export const OWN = {
   clock: () => ({ time: '12:30' }),
   battery: () => 'half full',
-  lamp: () => { throw new Error('the lamp is broken'); },
+  lamp: () => {
+    throw new Error('the lamp is broken');
+  },
 };
 
 /** What is told of a chat: ids of calls are made up by chance, so each becomes the number of its first appearance. */

@@ -25,7 +25,8 @@ describe('activity', () => {
     await browser?.close();
     await it?.close();
   });
-  const call = (tool, args = {}) => it.api('POST', '/api/tools/execute', { name: `${TODO}:${tool}`, arguments: args }).catch(() => undefined);
+  const call = (tool, args = {}) =>
+    it.api('POST', '/api/tools/execute', { name: `${TODO}:${tool}`, arguments: args }).catch(() => undefined);
   const rows = (page) => page.getByRole('region', { name: 'Calls' }).getByRole('row');
   /** Records are written in batches; a page that is opened later has to find them. */
   const written = (count) => until(async () => (await it.api('GET', '/api/calls?limit=200')).calls.length >= count);
@@ -120,7 +121,9 @@ describe('activity', () => {
     listen.open();
     await page.getByText('live', { exact: true }).waitFor();
     older.open();
-    await rows(page).nth(calls.length + 60).waitFor();
+    await rows(page)
+      .nth(calls.length + 60)
+      .waitFor();
     await page.getByRole('button', { name: 'Older calls' }).waitFor({ state: 'detached' });
     calm(page);
     await page.context().close();
@@ -144,7 +147,8 @@ describe('activity', () => {
     // Errors: a line for each tool in the colour that it has above, and one for all of them.
     const drawing = (name) => page.locator('figure').filter({ has: page.getByRole('img', { name }) });
     const [calls, errors] = [drawing('Calls over time'), drawing('Share of calls that failed')];
-    const legend = (figure) => figure.locator('.legend li').evaluateAll((list) => list.map((one) => `${one.textContent} ${one.firstElementChild.className}`));
+    const legend = (figure) =>
+      figure.locator('.legend li').evaluateAll((list) => list.map((one) => `${one.textContent} ${one.firstElementChild.className}`));
     await until(async () => (await legend(calls)).length > 1);
     const named = await legend(calls);
     await becomes(() => legend(errors), [...named, 'all together swatch total']);
@@ -171,9 +175,15 @@ describe('activity', () => {
     const calls = await save('Calls as CSV');
     assert.match(calls.name, /^toolyard-calls-\d{4}-\d\d-\d\d\.csv$/);
     assert.match(calls.lines[0], /tool/i);
-    assert.ok(calls.lines.some((line) => line.includes(`${TODO}:get_todos`) && line.includes('OK')), calls.lines.join('\n'));
+    assert.ok(
+      calls.lines.some((line) => line.includes(`${TODO}:get_todos`) && line.includes('OK')),
+      calls.lines.join('\n'),
+    );
     const totals = await save('Totals as CSV');
-    assert.ok(totals.lines.some((line) => line.includes(`${TODO}:get_todos`)), totals.lines.join('\n'));
+    assert.ok(
+      totals.lines.some((line) => line.includes(`${TODO}:get_todos`)),
+      totals.lines.join('\n'),
+    );
     calm(page);
     await page.context().close();
   });
@@ -201,7 +211,7 @@ describe('activity', () => {
   });
 });
 
-describe('activity of a developer\'s apps', () => {
+describe("activity of a developer's apps", () => {
   const DEVELOPER = 'dora@example.com';
   let it;
   let browser;
@@ -209,12 +219,20 @@ describe('activity of a developer\'s apps', () => {
   let token;
   let app;
   before(async () => {
-    [it, browser, app] = await Promise.all([stage({ port: process.env.STAGE_PORT, auth: 'token', settings: ['net.allow_loopback=true'] }), launch(), smallApp()]);
+    [it, browser, app] = await Promise.all([
+      stage({ port: process.env.STAGE_PORT, auth: 'token', settings: ['net.allow_loopback=true'] }),
+      launch(),
+      smallApp(),
+    ]);
     base = process.env.CONSOLE_URL ?? it.url;
     ({ token } = await it.api('POST', '/api/tokens', { name: 'dora', user: DEVELOPER, role: 'developer' }));
     const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
     const tools = [{ name: 'echo', description: 'Says it again.', inputSchema: { type: 'object', properties: {} } }];
-    const made = await fetch(`${it.url}/api/apps`, { method: 'POST', headers, body: JSON.stringify({ packageName: 'com.dora.echo', name: 'Echo', publicUrl: app.url, kind: 'tools-only', tools }) });
+    const made = await fetch(`${it.url}/api/apps`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ packageName: 'com.dora.echo', name: 'Echo', publicUrl: app.url, kind: 'tools-only', tools }),
+    });
     assert.equal(made.status, 201, await made.text());
     await it.api('PUT', '/api/installs/com.dora.echo');
   });

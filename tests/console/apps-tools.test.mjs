@@ -50,7 +50,22 @@ test('a schema that is wrong shows where: JSON by line, and what the server says
 });
 
 test('parameters inside objects and lists of objects are added, moved, and saved', async () => {
-  await it.api('POST', '/api/apps', { packageName: 'com.example.nested', name: 'Nested', tools: [{ name: 'order', inputSchema: { type: 'object', properties: { note: { type: 'string' }, lines: { type: 'array', items: { type: 'object', properties: { count: { type: 'integer' } } } } } } }] });
+  await it.api('POST', '/api/apps', {
+    packageName: 'com.example.nested',
+    name: 'Nested',
+    tools: [
+      {
+        name: 'order',
+        inputSchema: {
+          type: 'object',
+          properties: {
+            note: { type: 'string' },
+            lines: { type: 'array', items: { type: 'object', properties: { count: { type: 'integer' } } } },
+          },
+        },
+      },
+    ],
+  });
   const page = await visit('/apps/com.example.nested?tab=tools');
   const lines = page.getByRole('group', { name: 'Parameter lines' });
   await lines.getByRole('button', { name: 'Add a member to lines' }).click();
@@ -75,7 +90,10 @@ test('parameters inside objects and lists of objects are added, moved, and saved
   const { tools } = await it.api('GET', '/api/apps/com.example.nested/tools');
   const unitSchema = { type: 'string', enum: ['cm', 'in'], default: 'cm' };
   const size2 = { type: 'object', properties: { unit: unitSchema }, required: ['unit'] };
-  assert.deepEqual(tools[0].inputSchema.properties.lines, { type: 'array', items: { type: 'object', properties: { count: { type: 'integer' }, size: size2 } } });
+  assert.deepEqual(tools[0].inputSchema.properties.lines, {
+    type: 'array',
+    items: { type: 'object', properties: { count: { type: 'integer' }, size: size2 } },
+  });
   assert.deepEqual(Object.keys(tools[0].inputSchema.properties), ['lines', 'note'], 'in the order of the form');
   calm(page);
   await page.context().close();
@@ -106,11 +124,18 @@ test('a tpa_config.json is imported, and versions are compared and switched', as
     name: 'To-do',
     settings: [],
     tools: [
-      { id: 'get_todos', description: 'Lists everything that is still to do', activationPhrases: ['what is left'], parameters: { include_completed: { type: 'boolean', description: 'Also what is done' } } },
+      {
+        id: 'get_todos',
+        description: 'Lists everything that is still to do',
+        activationPhrases: ['what is left'],
+        parameters: { include_completed: { type: 'boolean', description: 'Also what is done' } },
+      },
       { id: 'clear_all', description: 'Deletes all', parameters: { really: { type: 'string', enum: ['yes', 'no'], required: true } } },
     ],
   };
-  await dialog.getByLabel('File').setInputFiles({ name: 'tpa_config.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(config)) });
+  await dialog
+    .getByLabel('File')
+    .setInputFiles({ name: 'tpa_config.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(config)) });
   await dialog.getByText('This is a tpa_config.json with 2 tools: get_todos and clear_all.').waitFor();
   await dialog.getByText('Already here: get_todos.').waitFor();
   await dialog.getByText('Not imported: name and settings.').waitFor();
@@ -122,8 +147,17 @@ test('a tpa_config.json is imported, and versions are compared and switched', as
   await toasted(page, 'Saved. Version 2 is in use now.');
   const after = await it.api('GET', `/api/apps/${TODO}/tools`);
   assert.deepEqual([after.prompts, after.resources], [before.prompts, before.resources], 'prompts and resources are kept');
-  assert.deepEqual(after.tools.map(({ name }) => name).sort(), ['add_todo', 'clear_all', 'get_todos', 'mark_todo_complete', 'mark_todo_incomplete']);
-  assert.deepEqual(after.tools.find(({ name }) => name === 'add_todo'), before.tools.find(({ name }) => name === 'add_todo'));
+  assert.deepEqual(after.tools.map(({ name }) => name).sort(), [
+    'add_todo',
+    'clear_all',
+    'get_todos',
+    'mark_todo_complete',
+    'mark_todo_incomplete',
+  ]);
+  assert.deepEqual(
+    after.tools.find(({ name }) => name === 'add_todo'),
+    before.tools.find(({ name }) => name === 'add_todo'),
+  );
 
   await page.getByRole('tab', { name: 'Try it' }).click();
   await page.getByLabel('Tool').selectOption('get_todos');
@@ -145,7 +179,11 @@ test('a tpa_config.json is imported, and versions are compared and switched', as
 });
 
 test('somebody else saved meanwhile: nothing is overwritten unasked', async () => {
-  await it.api('POST', '/api/apps', { packageName: 'com.example.two', name: 'Two', tools: [{ name: 'a', inputSchema: { type: 'object' } }] });
+  await it.api('POST', '/api/apps', {
+    packageName: 'com.example.two',
+    name: 'Two',
+    tools: [{ name: 'a', inputSchema: { type: 'object' } }],
+  });
   const page = await visit('/apps/com.example.two?tab=tools');
   await page.getByLabel('Title').fill('Mine');
   await it.api('POST', '/api/apps/com.example.two/tools', { tools: [{ name: 'b', inputSchema: { type: 'object' } }] });

@@ -30,7 +30,11 @@ test('Try it: a sleeping app is woken, and it says so with times; the call as cu
   await page.getByText(/The app was asleep, and was woken in/).waitFor();
   await page.getByLabel('result', { exact: true }).getByText("buy Ada's milk").waitFor();
   await becomes(() => page.getByRole('row').count(), 7);
-  await page.getByRole('row').nth(3).and(page.getByRole('row', { name: /Wake the app\s*[\d.]+\s(ms|s)/ })).waitFor();
+  await page
+    .getByRole('row')
+    .nth(3)
+    .and(page.getByRole('row', { name: /Wake the app\s*[\d.]+\s(ms|s)/ }))
+    .waitFor();
   await accessible(page);
   await page.getByRole('button', { name: 'Run' }).click();
   await page.getByText('The app was running already.').waitFor();
@@ -66,7 +70,13 @@ test('Try it: as another user, who has no glasses, and with arguments as JSON', 
 });
 
 test('Try it: progress of a call is shown', async () => {
-  await it.api('POST', '/api/apps', { packageName: 'com.example.slow', name: 'Slow', publicUrl: app.url, kind: 'tools-only', tools: [{ name: 'slow', inputSchema: { type: 'object' } }] });
+  await it.api('POST', '/api/apps', {
+    packageName: 'com.example.slow',
+    name: 'Slow',
+    publicUrl: app.url,
+    kind: 'tools-only',
+    tools: [{ name: 'slow', inputSchema: { type: 'object' } }],
+  });
   await it.api('PUT', '/api/installs/com.example.slow');
   const page = await visit('/apps/com.example.slow?tab=try');
   await page.getByText('This tool takes no arguments.').waitFor();
@@ -88,7 +98,11 @@ const ORDER = {
         minItems: 1,
         items: {
           type: 'object',
-          properties: { article: { type: 'string', pattern: '^[a-z]+$' }, count: { type: 'integer', default: 1, minimum: 1 }, size: { enum: ['S', 'L'] } },
+          properties: {
+            article: { type: 'string', pattern: '^[a-z]+$' },
+            count: { type: 'integer', default: 1, minimum: 1 },
+            size: { enum: ['S', 'L'] },
+          },
           required: ['article', 'count'],
         },
       },
@@ -100,7 +114,13 @@ const ORDER = {
 };
 
 test('Try it: objects and lists of objects: added, moved and removed, with defaults, and errors at their field', async () => {
-  await it.api('POST', '/api/apps', { packageName: 'com.example.shop', name: 'Shop', publicUrl: app.url, kind: 'tools-only', tools: [ORDER] });
+  await it.api('POST', '/api/apps', {
+    packageName: 'com.example.shop',
+    name: 'Shop',
+    publicUrl: app.url,
+    kind: 'tools-only',
+    tools: [ORDER],
+  });
   await it.api('PUT', '/api/installs/com.example.shop');
   const page = await visit('/apps/com.example.shop?tab=try');
   const line = (number) => page.getByRole('group', { name: `lines ${number}`, exact: true });
@@ -121,7 +141,9 @@ test('Try it: objects and lists of objects: added, moved and removed, with defau
   await line(1).getByLabel('article').fill('Hats!');
   await page.getByRole('button', { name: 'Run' }).click();
   // What only the server can say stands at the field as well.
-  await line(1).getByText(/expected a text that matches/).waitFor();
+  await line(1)
+    .getByText(/expected a text that matches/)
+    .waitFor();
   await page.getByText('INVALID_ARGUMENTS').waitFor();
   await line(1).getByLabel('article').fill('hats');
   await page.getByRole('button', { name: 'Move lines 2 up' }).click();
@@ -129,7 +151,14 @@ test('Try it: objects and lists of objects: added, moved and removed, with defau
   await page.getByRole('button', { name: 'Run' }).click();
   await page.getByText('OK', { exact: true }).waitFor();
   const sent = app.asked.at(-1).arguments;
-  assert.deepEqual(sent, { lines: [{ article: 'shoes', count: 3, size: 'L' }, { article: 'hats', count: 1 }], address: { city: 'Berlin', zip: '10115' }, extra: 5 });
+  assert.deepEqual(sent, {
+    lines: [
+      { article: 'shoes', count: 3, size: 'L' },
+      { article: 'hats', count: 1 },
+    ],
+    address: { city: 'Berlin', zip: '10115' },
+    extra: 5,
+  });
   await page.getByRole('button', { name: 'Remove lines 1' }).click();
   await line(2).waitFor({ state: 'detached' });
   await becomes(() => line(1).getByLabel('article').inputValue(), 'hats');
@@ -138,7 +167,13 @@ test('Try it: objects and lists of objects: added, moved and removed, with defau
 });
 
 test('Try it: an app that cannot be reached: what to do about it', async () => {
-  await it.api('POST', '/api/apps', { packageName: 'com.example.down', name: 'Down', publicUrl: 'http://127.0.0.1:9', kind: 'tools-only', tools: [{ name: 'x', inputSchema: { type: 'object' } }] });
+  await it.api('POST', '/api/apps', {
+    packageName: 'com.example.down',
+    name: 'Down',
+    publicUrl: 'http://127.0.0.1:9',
+    kind: 'tools-only',
+    tools: [{ name: 'x', inputSchema: { type: 'object' } }],
+  });
   await it.api('PUT', '/api/installs/com.example.down');
   const page = await visit('/apps/com.example.down?tab=try');
   await page.getByRole('button', { name: 'Run' }).click();

@@ -81,7 +81,11 @@ test('an app is registered, its key is shown once, tools are defined in the edit
     {
       name: 'say',
       description: 'Says a text again',
-      inputSchema: { type: 'object', properties: { words: { type: 'string' }, times: { type: 'integer', enum: [1, 2] } }, required: ['words'] },
+      inputSchema: {
+        type: 'object',
+        properties: { words: { type: 'string' }, times: { type: 'integer', enum: [1, 2] } },
+        required: ['words'],
+      },
       title: 'Say it',
       annotations: { readOnlyHint: true },
       mentraExtensions: { activationPhrases: { en: ['say after me'] }, category: 'utility' },
@@ -97,7 +101,9 @@ test('an app is registered, its key is shown once, tools are defined in the edit
   await page.getByText('TOOL_NOT_FOUND').waitFor();
   await page.getByRole('button', { name: `Install Echo for ${USER} and run it again` }).click();
   await page.getByText('OK', { exact: true }).waitFor();
-  await becomes(async () => JSON.parse(await page.getByLabel('result', { exact: true }).textContent()), { echoed: { words: 'hello', times: 2 } });
+  await becomes(async () => JSON.parse(await page.getByLabel('result', { exact: true }).textContent()), {
+    echoed: { words: 'hello', times: 2 },
+  });
   assert.equal(app.asked.at(-1).name, 'say');
   await page.getByRole('rowheader', { name: 'Run the tool' }).waitFor();
   await page.getByText('called directly').waitFor();
@@ -106,7 +112,12 @@ test('an app is registered, its key is shown once, tools are defined in the edit
 });
 
 test('details are edited, a key is made anew, and an app is deleted by typing its package', async () => {
-  await it.api('POST', '/api/apps', { packageName: 'com.example.gone', name: 'Going', settings: [{ key: 'k' }], iconUrl: 'https://example.com/i.png' });
+  await it.api('POST', '/api/apps', {
+    packageName: 'com.example.gone',
+    name: 'Going',
+    settings: [{ key: 'k' }],
+    iconUrl: 'https://example.com/i.png',
+  });
   const page = await visit('/apps/com.example.gone');
   await page.getByLabel('Name', { exact: true }).fill('Going soon');
   await page.getByLabel('URL').fill('ftp://nowhere');
@@ -118,7 +129,10 @@ test('details are edited, a key is made anew, and an app is deleted by typing it
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await toasted(page, 'Saved.');
   const saved = await it.api('GET', '/api/apps/com.example.gone');
-  assert.deepEqual([saved.name, saved.hardwareRequirements, saved.settings, saved.iconUrl], ['Going soon', [{ type: 'CAMERA', level: 'REQUIRED' }], [{ key: 'k' }], 'https://example.com/i.png']);
+  assert.deepEqual(
+    [saved.name, saved.hardwareRequirements, saved.settings, saved.iconUrl],
+    ['Going soon', [{ type: 'CAMERA', level: 'REQUIRED' }], [{ key: 'k' }], 'https://example.com/i.png'],
+  );
   await accessible(page);
   await page.getByRole('button', { name: 'New key' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Make a new key' }).click();

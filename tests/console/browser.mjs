@@ -29,7 +29,12 @@ export function launch(...more) {
  * A page of the console, signed in. `live: false`: it does not hear of changes, so that nothing happens but what the test does. What goes wrong in it fails the test: errors on its console, requests to other hosts,
  * breaches of its policy.
  */
-export async function open(browser, url, path, { user = USER, token, colorScheme = 'light', viewport = { width: 1280, height: 860 }, live = true, ...more } = {}) {
+export async function open(
+  browser,
+  url,
+  path,
+  { user = USER, token, colorScheme = 'light', viewport = { width: 1280, height: 860 }, live = true, ...more } = {},
+) {
   const context = await browser.newContext({ colorScheme, viewport, reducedMotion: 'reduce', ...more });
   context.setDefaultTimeout(PATIENCE_MS);
   await context.addInitScript(noteToasts);
@@ -37,7 +42,11 @@ export async function open(browser, url, path, { user = USER, token, colorScheme
   if (!live) await context.route('**/api/changes', () => new Promise(() => {}));
   const session = token ? { kind: 'token', token } : { kind: 'dev', user };
   // Not in frames without an origin: those have no storage.
-  if (user !== null) await context.addInitScript((kept) => self.origin !== 'null' && localStorage.setItem('toolyard.session', kept), JSON.stringify(session));
+  if (user !== null)
+    await context.addInitScript(
+      (kept) => self.origin !== 'null' && localStorage.setItem('toolyard.session', kept),
+      JSON.stringify(session),
+    );
   const page = await context.newPage();
   page.troubles = [];
   page.on('console', (message) => message.type() === 'error' && page.troubles.push(message.text()));
@@ -66,7 +75,8 @@ async function fromFolder(route) {
 function noteToasts() {
   window.toasts = [];
   new MutationObserver(() => {
-    for (const { textContent } of document.querySelectorAll('.toast')) if (!window.toasts.includes(textContent)) window.toasts.push(textContent);
+    for (const { textContent } of document.querySelectorAll('.toast'))
+      if (!window.toasts.includes(textContent)) window.toasts.push(textContent);
   }).observe(document, { childList: true, subtree: true });
 }
 
@@ -133,7 +143,13 @@ const pause = () => new Promise((resolve) => setTimeout(resolve, 20));
 export async function accessible(page) {
   const { violations } = await new AxeBuilder({ page }).setLegacyMode(true).analyze();
   const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
-  const told = serious.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => `${node.html} ${node.failureSummary}`).join(' | ')}`);
+  const told = serious.map(
+    ({ id, nodes }) =>
+      `${id}: ${nodes
+        .slice(0, 3)
+        .map((node) => `${node.html} ${node.failureSummary}`)
+        .join(' | ')}`,
+  );
   assert.deepEqual(told, []);
 }
 

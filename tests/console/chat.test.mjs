@@ -41,7 +41,10 @@ test('the page itself is a tool, and which tools are offered', async () => {
   const offered = it.model.asked.at(-1).tools.map((tool) => tool.function.name);
   for (const name of ['get_page_info', 'open_page', 'show_chart', 'celebrate']) assert.ok(offered.includes(name), name);
   assert.ok(!offered.includes('get_selection'), 'what is selected is told by those only who want it');
-  assert.ok(offered.some((name) => name.endsWith('add_todo')), 'those of apps as well');
+  assert.ok(
+    offered.some((name) => name.endsWith('add_todo')),
+    'those of apps as well',
+  );
   calm(page);
 });
 
@@ -100,7 +103,11 @@ test('a reload in the middle of an answer loses nothing', async () => {
   await page.getByText(/word39/).waitFor();
   await ready(page);
   assert.equal(it.model.asked.length, asked, 'the model was not asked again');
-  await becomes(async () => (await page.getByRole('article', { name: 'Assistant' }).allInnerTexts()).map((said) => said.match(/word7\b/g)?.length), [1], 'nothing twice');
+  await becomes(
+    async () => (await page.getByRole('article', { name: 'Assistant' }).allInnerTexts()).map((said) => said.match(/word7\b/g)?.length),
+    [1],
+    'nothing twice',
+  );
   await page.reload();
   await page.getByText(/word39/).waitFor();
   calm(page);
@@ -142,7 +149,9 @@ test('on other pages and in dialogs nothing is told to the model, and it takes n
     await page.waitForFunction(() => JSON.parse(localStorage.getItem('toolyard.chats/ada@example.com'))[0].open === false);
     assert.match(page.url(), /console\/tools/);
     await page.goBack();
-    await answers().nth(count - 1).waitFor();
+    await answers()
+      .nth(count - 1)
+      .waitFor();
   };
   await held('call get_selection', toApps);
   await back(2);
@@ -282,14 +291,19 @@ test('conversations are listed, renamed, exported and deleted, for each user by 
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export as JSON' }).click()]);
   const exported = JSON.parse(await readFile(await download.path(), 'utf8'));
   assert.equal(exported.title, 'About firsts');
-  assert.deepEqual(exported.messages.map(({ role }) => role), ['user', 'assistant']);
+  assert.deepEqual(
+    exported.messages.map(({ role }) => role),
+    ['user', 'assistant'],
+  );
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('heading', { name: 'What can I do for you?' }).waitFor();
   assert.equal(await list.getByRole('link', { name: /About firsts/ }).count(), 0);
   await list.getByRole('link', { name: /second question/ }).waitFor();
   await page.evaluate(() => localStorage.setItem('toolyard.session', JSON.stringify({ kind: 'dev', user: 'bob@example.com' })));
-  assert.deepEqual(await page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith('toolyard.chats/'))), ['toolyard.chats/ada@example.com']);
+  assert.deepEqual(await page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith('toolyard.chats/'))), [
+    'toolyard.chats/ada@example.com',
+  ]);
   calm(page);
 });
 
@@ -299,7 +313,12 @@ test('the model is chosen, and what goes wrong is told in words', async () => {
   await ask(page, 'with a model');
   await page.getByText('You said: with a model').waitFor();
   await ready(page);
-  const refuse = (status, body, headers = {}) => page.context().route('**/api/chat', (route) => route.fulfill({ status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }));
+  const refuse = (status, body, headers = {}) =>
+    page
+      .context()
+      .route('**/api/chat', (route) =>
+        route.fulfill({ status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }),
+      );
   await refuse(429, { error: { code: 'RATE_LIMITED', message: 'too many' } }, { 'retry-after': '30' });
   await ask(page, 'too often');
   await page.getByRole('alert').getByText('Too many requests. Try again in 30 s.').waitFor();
@@ -330,7 +349,10 @@ test('on a phone the list opens over the page and nothing is wider than it', asy
   await ready(page);
   await fitsPhone(page);
   await page.getByRole('button', { name: 'Conversations' }).click();
-  await page.getByRole('dialog').getByRole('link', { name: /hostile markdown/ }).click();
+  await page
+    .getByRole('dialog')
+    .getByRole('link', { name: /hostile markdown/ })
+    .click();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await accessible(page);
   calm(page);

@@ -25,7 +25,10 @@ describe('the focus after a dialog', () => {
     await page.keyboard.press('Enter');
   }
   const focusOn = (page, selector, text) =>
-    page.waitForFunction(([which, words]) => document.activeElement?.matches(which) && document.activeElement.textContent.includes(words), [selector, text]);
+    page.waitForFunction(
+      ([which, words]) => document.activeElement?.matches(which) && document.activeElement.textContent.includes(words),
+      [selector, text],
+    );
 
   test('a row that is deleted later leaves it to its list', async () => {
     await make('goes');
@@ -53,7 +56,9 @@ describe('the focus after a dialog', () => {
     const page = await visit('/settings?tab=upstreams');
     await confirm(page, page.getByRole('button', { name: 'Remove gone' }), 'Remove');
     await page.getByRole('heading', { name: 'No upstreams' }).waitFor();
-    await page.waitForFunction(() => document.activeElement !== document.body && document.querySelector('main').contains(document.activeElement));
+    await page.waitForFunction(
+      () => document.activeElement !== document.body && document.querySelector('main').contains(document.activeElement),
+    );
     calm(page);
     await page.context().close();
   });

@@ -20,7 +20,15 @@ export async function glassesApp(it, { packageName = 'com.example.echo', name = 
   await once(server, 'listening');
   const publicUrl = `http://127.0.0.1:${server.address().port}`;
   const tools = [{ name: 'ping', description: 'Answers.', inputSchema: { type: 'object', properties: {} } }];
-  const created = await it.api('POST', '/api/apps', { packageName, name, publicUrl, kind: 'session', appType: 'standard', tools, ...details });
+  const created = await it.api('POST', '/api/apps', {
+    packageName,
+    name,
+    publicUrl,
+    kind: 'session',
+    appType: 'standard',
+    tools,
+    ...details,
+  });
   key = created.apiKey;
   await it.api('PUT', `/api/installs/${packageName}`);
   return {
@@ -45,7 +53,10 @@ function dial({ sessionId, mentraOSWebsocketUrl }, apiKey, packageName, heard) {
     const message = JSON.parse(data);
     heard.push(message);
     if (message.type === 'tpa_connection_ack') {
-      send({ type: 'subscription_update', subscriptions: ['button_press', 'head_position', 'glasses_battery_update', 'touch_event', 'transcription:en-US'] });
+      send({
+        type: 'subscription_update',
+        subscriptions: ['button_press', 'head_position', 'glasses_battery_update', 'touch_event', 'transcription:en-US'],
+      });
       show('ready');
     }
     if (message.type !== 'data_stream') return;

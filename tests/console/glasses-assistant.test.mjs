@@ -19,17 +19,38 @@ test('"remind me to buy milk" wakes the to-do app, shows the list, and the assis
     await display(page).getByText('1. buy milk').waitFor();
     await page.getByText('Drawn by To-do list').waitFor();
     await appRow(page, 'To-do list').getByText('woken by a call').waitFor();
-    await events(page).getByText(/To-do list answered add_todo: OK/).waitFor();
-    await becomes(async () => (await it.api('GET', '/api/calls?limit=2')).calls.map(({ tool, outcome, userId }) => [tool, outcome, userId]), [[`${TODO}:add_todo`, 'OK', USER]]);
+    await events(page)
+      .getByText(/To-do list answered add_todo: OK/)
+      .waitFor();
+    await becomes(
+      async () => (await it.api('GET', '/api/calls?limit=2')).calls.map(({ tool, outcome, userId }) => [tool, outcome, userId]),
+      [[`${TODO}:add_todo`, 'OK', USER]],
+    );
 
     // One turn follows the other: what it would have said of the first, it has said before it answers the second.
     await say(page, 'hey toolyard, good morning');
     const aloud = page.getByRole('list', { name: 'Said aloud' });
     await aloud.getByText(/You said: good morning/i).waitFor();
-    await events(page).getByText(/Assistant says: You said/).waitFor();
+    await events(page)
+      .getByText(/Assistant says: You said/)
+      .waitFor();
     // "One moment, asking Todo ..." is no answer; on a slow machine it is said.
-    assert.equal(await aloud.getByRole('listitem').filter({ hasText: /Done|Added|milk/ }).count(), 0, await aloud.innerText());
-    assert.equal(await events(page).getByRole('listitem').filter({ hasText: /Assistant (says|draws): .*(Done|Added|milk)/ }).count(), 0, await events(page).innerText());
+    assert.equal(
+      await aloud
+        .getByRole('listitem')
+        .filter({ hasText: /Done|Added|milk/ })
+        .count(),
+      0,
+      await aloud.innerText(),
+    );
+    assert.equal(
+      await events(page)
+        .getByRole('listitem')
+        .filter({ hasText: /Assistant (says|draws): .*(Done|Added|milk)/ })
+        .count(),
+      0,
+      await events(page).innerText(),
+    );
 
     // Without a display the app cannot answer itself, and the assistant speaks.
     await page.getByLabel('Model').selectOption('Mentra Live');

@@ -58,17 +58,24 @@ describe('glasses', () => {
     const stream = gate();
     await page.route('**/api/calls/stream*', stream.hold);
     await wear(page);
-    await page.getByText(/tools? can be called/).first().waitFor();
+    await page
+      .getByText(/tools? can be called/)
+      .first()
+      .waitFor();
     const { mentraExtensions } = await call(it, 'add_todo', { todo_item: 'buy milk' });
     assert.equal(mentraExtensions.suppressVoiceResponse, true);
     await display(page).getByText('1. buy milk').waitFor();
     await appRow(page, 'To-do list').getByText('woken by a call').waitFor();
     await events(page).getByText('To-do list started').waitFor();
     stream.open();
-    const told = events(page).getByRole('listitem').filter({ hasText: /To-do list answered add_todo: OK after .*, woken in/ });
+    const told = events(page)
+      .getByRole('listitem')
+      .filter({ hasText: /To-do list answered add_todo: OK after .*, woken in/ });
     await told.waitFor();
     await call(it, 'get_todos');
-    await events(page).getByText(/To-do list answered get_todos: OK/).waitFor();
+    await events(page)
+      .getByText(/To-do list answered get_todos: OK/)
+      .waitFor();
     await becomes(() => told.count(), 1, 'once, and not again with the next one');
     calm(page);
     await page.context().close();
@@ -102,7 +109,11 @@ describe('glasses', () => {
       await display(page).getByText('touched down_swipe').waitFor();
 
       await flip(page.getByRole('switch', { name: 'Mute' }), true);
-      app.send({ type: 'audio_play_request', requestId: 'r1', audioUrl: `${it.url.replace('http:', 'https:')}/api/tts?text=milk%20is%20on%20the%20list` });
+      app.send({
+        type: 'audio_play_request',
+        requestId: 'r1',
+        audioUrl: `${it.url.replace('http:', 'https:')}/api/tts?text=milk%20is%20on%20the%20list`,
+      });
       const aloud = page.getByRole('list', { name: 'Said aloud' });
       await aloud.getByText('milk is on the list').waitFor();
       await aloud.getByText('muted').waitFor();
@@ -116,7 +127,11 @@ describe('glasses', () => {
   });
 
   test('other glasses have other tools, and the page says why', async () => {
-    const app = await glassesApp(it, { packageName: 'com.example.maps', name: 'Maps', hardwareRequirements: [{ type: 'DISPLAY', level: 'REQUIRED' }] });
+    const app = await glassesApp(it, {
+      packageName: 'com.example.maps',
+      name: 'Maps',
+      hardwareRequirements: [{ type: 'DISPLAY', level: 'REQUIRED' }],
+    });
     try {
       const page = await fresh();
       await wear(page, 'Even Realities G1');

@@ -13,7 +13,11 @@ export const consoleOf = (it) => process.env.CONSOLE_URL ?? it.url;
 export async function live(it, user = USER) {
   const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
   const headers = { 'X-User-Id': user, 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
-  const response = await fetch(`${it.url}/mcp`, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }) });
+  const response = await fetch(`${it.url}/mcp`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }),
+  });
   assert.equal(response.status, 200);
 }
 
@@ -68,8 +72,16 @@ export async function ask(page, text) {
 export async function callInChat(it, page, tool, args = {}) {
   const before = it.model.asked.length;
   await ask(page, `call ${tool} with ${JSON.stringify(args)}`);
-  const answer = await until(() => it.model.asked.slice(before).map(({ messages }) => messages.at(-1)).find(({ role }) => role === 'tool'));
-  await page.getByText(/^Done:/).last().waitFor();
+  const answer = await until(() =>
+    it.model.asked
+      .slice(before)
+      .map(({ messages }) => messages.at(-1))
+      .find(({ role }) => role === 'tool'),
+  );
+  await page
+    .getByText(/^Done:/)
+    .last()
+    .waitFor();
   await ready(page);
   const text = typeof answer.content === 'string' ? answer.content : answer.content.map((part) => part.text).join('');
   try {

@@ -114,13 +114,17 @@ test('on a phone nothing is wider than the screen', async () => {
 
 test('pictures of apps come from the server or their own address, and initials stand in for those that do not come', async () => {
   const [ELSEWHERE, LOST] = ['com.example.elsewhere', 'com.example.lost'];
-  for (const packageName of [ELSEWHERE, LOST]) await it.api('POST', '/api/apps', { packageName, name: packageName, iconUrl: 'https://pictures.example.com/i.svg' });
+  for (const packageName of [ELSEWHERE, LOST])
+    await it.api('POST', '/api/apps', { packageName, name: packageName, iconUrl: 'https://pictures.example.com/i.svg' });
   const drawing = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><rect width="1" height="1"/></svg>';
   const page = await visit();
   // The world is not there for tests: what the server would fetch is told in its place.
   await page.route(`**/api/apps/${ELSEWHERE}/icon`, (route) => route.fulfill({ contentType: 'image/svg+xml', body: drawing }));
   await page.reload();
-  const shown = (name) => card(page, name).locator('img.app-icon').evaluate((picture) => picture.decode().then(() => picture.complete && picture.naturalWidth > 0));
+  const shown = (name) =>
+    card(page, name)
+      .locator('img.app-icon')
+      .evaluate((picture) => picture.decode().then(() => picture.complete && picture.naturalWidth > 0));
   await becomes(() => shown('To-do list'), true);
   await card(page, ELSEWHERE).locator('img.app-icon').waitFor();
   await becomes(() => shown(ELSEWHERE), true);

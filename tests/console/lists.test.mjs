@@ -15,8 +15,18 @@ const it = platform({ settings: [`quotas.apps_per_developer=${APPS}`, `quotas.in
   await live(it);
   const number = (place) => String(place).padStart(3, '0');
   for (let place = 0; place < MADE; place += 1) {
-    const tools = Array.from({ length: TOOLS }, (_, tool) => ({ name: `tool_${tool}`, title: `Tool ${tool} of ${number(place)}`, description: 'Does one of many things', inputSchema: { type: 'object', properties: { a: { type: 'string' } } } }));
-    await it.api('POST', '/api/apps', { packageName: `com.example.n${number(place)}`, name: `Number ${number(place)}`, description: 'One of many', tools });
+    const tools = Array.from({ length: TOOLS }, (_, tool) => ({
+      name: `tool_${tool}`,
+      title: `Tool ${tool} of ${number(place)}`,
+      description: 'Does one of many things',
+      inputSchema: { type: 'object', properties: { a: { type: 'string' } } },
+    }));
+    await it.api('POST', '/api/apps', {
+      packageName: `com.example.n${number(place)}`,
+      name: `Number ${number(place)}`,
+      description: 'One of many',
+      tools,
+    });
     await it.api('PUT', `/api/installs/com.example.n${number(place)}`);
   }
 });
@@ -27,10 +37,14 @@ async function searched(page, box, text) {
   const took = page.evaluate(
     () =>
       new Promise((resolve) =>
-        document.addEventListener('input', () => {
-          const begun = performance.now();
-          requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - begun)));
-        }, { capture: true, once: true }),
+        document.addEventListener(
+          'input',
+          () => {
+            const begun = performance.now();
+            requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - begun)));
+          },
+          { capture: true, once: true },
+        ),
       ),
   );
   await box.fill(text);
@@ -60,7 +74,9 @@ test('tools: every group and every tool, and a search that answers at once', asy
   const drawn = () => page.getByRole('switch').count();
   assert.ok((await drawn()) < MOST_DRAWN, `${await drawn()} drawn`);
   const box = page.getByRole('searchbox', { name: 'Search tools' });
-  t.diagnostic(`search in ${MADE * TOOLS} tools: ${Math.round(await searched(page, box, 'Tool 5 of 321'))} ms, all again: ${Math.round(await searched(page, box, ''))} ms`);
+  t.diagnostic(
+    `search in ${MADE * TOOLS} tools: ${Math.round(await searched(page, box, 'Tool 5 of 321'))} ms, all again: ${Math.round(await searched(page, box, ''))} ms`,
+  );
   await searched(page, box, 'Tool 5 of 321');
   await page.getByRole('switch', { name: 'Tool 5 of 321', exact: true }).waitFor();
   await becomes(() => groups.count(), 1);

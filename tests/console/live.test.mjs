@@ -45,14 +45,17 @@ test('apps, the library, installs and tools', async () => {
 });
 
 test('tokens, upstreams and how they are doing', async () => {
-  const [tokens, upstreams, health] = await Promise.all(['/settings?tab=tokens', '/settings?tab=upstreams', '/activity?tab=upstreams'].map(visit));
+  const [tokens, upstreams, health] = await Promise.all(
+    ['/settings?tab=tokens', '/settings?tab=upstreams', '/activity?tab=upstreams'].map(visit),
+  );
   await upstreams.getByRole('heading', { name: 'No upstreams' }).waitFor();
   const { info } = await it.api('POST', '/api/tokens', { name: 'elsewhere' });
   await tokens.getByRole('heading', { name: 'elsewhere' }).waitFor();
   await it.api('DELETE', `/api/tokens/${info.id}`);
   await tokens.getByRole('heading', { name: 'elsewhere' }).waitFor({ state: 'detached' });
   await it.api('POST', '/api/upstreams', { id: 'far', name: 'Far away', url: 'http://127.0.0.1:9/mcp' });
-  for (const page of [upstreams, health]) await page.getByRole('listitem').filter({ hasText: 'Far away' }).getByText('down', { exact: true }).waitFor();
+  for (const page of [upstreams, health])
+    await page.getByRole('listitem').filter({ hasText: 'Far away' }).getByText('down', { exact: true }).waitFor();
   await it.api('DELETE', '/api/upstreams/far');
   for (const page of [upstreams, health]) await page.getByText('Far away').waitFor({ state: 'detached' });
   await Promise.all([tokens, upstreams, health].map((page) => page.over()));

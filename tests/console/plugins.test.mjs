@@ -57,7 +57,17 @@ test('a signed plugin is installed from a file, runs in a chat beside a tool of 
   await page.getByRole('heading', { name: 'No plugins yet' }).waitFor();
   await accessible(page);
   const file = join(trust.dir, 'sums.json');
-  await writeFile(file, JSON.stringify(signed(plugin({ permissions: { network: ['api.example.com', '*.example.org'], storage: { bytes: 65536 }, clock: true } }), trust.curator), null, 2));
+  await writeFile(
+    file,
+    JSON.stringify(
+      signed(
+        plugin({ permissions: { network: ['api.example.com', '*.example.org'], storage: { bytes: 65536 }, clock: true } }),
+        trust.curator,
+      ),
+      null,
+      2,
+    ),
+  );
   await page.getByRole('button', { name: 'Add a plugin' }).first().click();
   await accessible(page);
   await page.getByLabel('File').setInputFiles(file);
@@ -78,7 +88,10 @@ test('a signed plugin is installed from a file, runs in a chat beside a tool of 
   assert.deepEqual(await call(page, 'add', { a: 2, b: 40 }), { sum: 42 });
   await page.getByText('Sums', { exact: true }).first().waitFor();
   await ask(page, 'calculate 6 * 7');
-  await page.getByText(/Done:.*42/).nth(1).waitFor();
+  await page
+    .getByText(/Done:.*42/)
+    .nth(1)
+    .waitFor();
 
   await toPage(page, 'Plugins');
   await flip(card.getByRole('switch', { name: 'Sums', exact: true }), false);
@@ -139,13 +152,17 @@ test('a plugin that was changed in the storage, or called back later, does not r
   const page = await visit('/plugins');
   await installSigned(page, withTool('com.example.later', 'later', 'return 1;'));
   await it.api('POST', '/api/plugins/sign', { manifest: withTool('com.example.later', 'later', 'return 1;') });
-  await page.evaluate(() => localStorage.setItem('toolyard.plugins', localStorage.getItem('toolyard.plugins').replace('return 1;', 'return 2;')));
+  await page.evaluate(() =>
+    localStorage.setItem('toolyard.plugins', localStorage.getItem('toolyard.plugins').replace('return 1;', 'return 2;')),
+  );
   await page.reload();
   const card = page.getByRole('article', { name: 'later' });
   await card.getByText('Modified').waitFor();
   await disabled(card.getByRole('switch'));
   await accessible(page);
-  await page.evaluate(() => localStorage.setItem('toolyard.plugins', localStorage.getItem('toolyard.plugins').replace('return 2;', 'return 1;')));
+  await page.evaluate(() =>
+    localStorage.setItem('toolyard.plugins', localStorage.getItem('toolyard.plugins').replace('return 2;', 'return 1;')),
+  );
   await page.reload();
   await card.getByText('Signed by').waitFor();
   await it.api('POST', '/api/plugins/com.example.later/revoke', { reason: '' });
@@ -176,14 +193,19 @@ test('an update that asks for more asks again, and tools of one name are refused
   dialog = await paste(page, signed(withTool('com.example.page', 'open_page', 'return 1;'), trust.curator));
   await dialog.getByText('Its tool open_page has the name of a tool of the console.').waitFor();
   await dialog.getByRole('button', { name: 'Cancel' }).click();
-  dialog = await paste(page, signed(withTool('com.example.inner', 'inner', 'return 1;', { permissions: { network: ['192.168.0.1'] } }), trust.curator));
+  dialog = await paste(
+    page,
+    signed(withTool('com.example.inner', 'inner', 'return 1;', { permissions: { network: ['192.168.0.1'] } }), trust.curator),
+  );
   await dialog.getByText('It asks for the address 192.168.0.1; in a browser a plugin reaches hosts by name only.').waitFor();
   await disabled(dialog.getByRole('button', { name: 'Allow and install' }));
   calm(page);
 });
 
 test('what a plugin keeps belongs to whoever signed it', async () => {
-  const memo = withTool('com.example.memo', 'memo', 'const was = await storage.get("x"); await storage.set("x", args.x); return { was };', { permissions: { storage: true } });
+  const memo = withTool('com.example.memo', 'memo', 'const was = await storage.get("x"); await storage.set("x", args.x); return { was };', {
+    permissions: { storage: true },
+  });
   const page = await visit('/plugins');
   const dialog = await paste(page, memo);
   await flip(dialog.getByLabel('I know where it comes from; let it run unsigned'), true);
@@ -201,7 +223,9 @@ test('what a plugin keeps belongs to whoever signed it', async () => {
 });
 
 test('the catalogue offers what curators signed, for the browser and for the server', async () => {
-  await it.api('POST', '/api/plugins/sign', { manifest: withTool('com.example.listed', 'listed', 'return "listed ran";', { name: 'Listed' }) });
+  await it.api('POST', '/api/plugins/sign', {
+    manifest: withTool('com.example.listed', 'listed', 'return "listed ran";', { name: 'Listed' }),
+  });
   const page = await visit('/plugins');
   await page.getByRole('tab', { name: 'Catalogue' }).click();
   await page.getByLabel('Search').fill('Listed');
@@ -249,7 +273,19 @@ test('the root is pinned when it is first seen; another one is refused until the
 });
 
 test('plugins of an older client are offered as unsigned ones and never run unasked', async () => {
-  const older = [{ id: 'dev-greeter', name: 'Greeter', version: '1.0.0', installedAt: '2025-12-01T10:00:00Z', signature: 'AAAA', curatorId: 'x', tools: [{ name: 'greet', description: 'Greets', parameters: { type: 'object' }, executorCode: 'window.greeted = true; return "hello";' }] }];
+  const older = [
+    {
+      id: 'dev-greeter',
+      name: 'Greeter',
+      version: '1.0.0',
+      installedAt: '2025-12-01T10:00:00Z',
+      signature: 'AAAA',
+      curatorId: 'x',
+      tools: [
+        { name: 'greet', description: 'Greets', parameters: { type: 'object' }, executorCode: 'window.greeted = true; return "hello";' },
+      ],
+    },
+  ];
   const page = await visit('/chat', { hustle_plugins: JSON.stringify(older) });
   await ask(page, 'call greet');
   await page.getByText(/^You said: call greet/).waitFor();

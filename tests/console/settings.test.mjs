@@ -12,7 +12,10 @@ describe('settings', () => {
   let browser;
   let base;
   before(async () => {
-    [it, browser] = await Promise.all([stage({ port: process.env.STAGE_PORT, auth: 'token', settings: ['net.allow_loopback=true'] }), launch()]);
+    [it, browser] = await Promise.all([
+      stage({ port: process.env.STAGE_PORT, auth: 'token', settings: ['net.allow_loopback=true'] }),
+      launch(),
+    ]);
     base = process.env.CONSOLE_URL ?? it.url;
   });
   after(async () => {
@@ -36,7 +39,11 @@ describe('settings', () => {
     assert.equal(await status(token), 200);
     await accessible(page);
     await once.getByRole('button', { name: 'I have it' }).click();
-    const rowOf = (name) => page.getByRole('list', { name: 'Tokens' }).getByRole('listitem').filter({ has: page.getByRole('heading', { name, exact: true }) });
+    const rowOf = (name) =>
+      page
+        .getByRole('list', { name: 'Tokens' })
+        .getByRole('listitem')
+        .filter({ has: page.getByRole('heading', { name, exact: true }) });
     const row = rowOf('laptop');
     await row.getByText(/For ada@example.com, as user/).waitFor();
     await once.waitFor({ state: 'detached' });
@@ -44,11 +51,18 @@ describe('settings', () => {
     await accessible(page);
 
     // What was made with it goes too, and the dialog says so.
-    const child = await fetch(`${it.url}/api/tokens`, { method: 'POST', headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ name: 'made with laptop' }) });
+    const child = await fetch(`${it.url}/api/tokens`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ name: 'made with laptop' }),
+    });
     const { token: second } = await child.json();
     assert.equal(await status(second), 200);
     await row.getByRole('button', { name: 'Revoke laptop' }).click();
-    await page.getByRole('dialog').getByText(/Tokens that were made with it are revoked too/).waitFor();
+    await page
+      .getByRole('dialog')
+      .getByText(/Tokens that were made with it are revoked too/)
+      .waitFor();
     await accessible(page);
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await row.waitFor({ state: 'detached' });
@@ -62,9 +76,13 @@ describe('settings', () => {
 
   test('tokens come page by page, and all of them can be reached', async () => {
     const made = 130;
-    for (let count = 0; count < made; count += 1) await it.api('POST', '/api/tokens', { name: `number ${count}`, user: `user${count % 20}@example.com` });
+    for (let count = 0; count < made; count += 1)
+      await it.api('POST', '/api/tokens', { name: `number ${count}`, user: `user${count % 20}@example.com` });
     const page = await settings('tokens');
-    const rows = page.getByRole('list', { name: 'Tokens' }).getByRole('listitem').filter({ hasText: /number \d/ });
+    const rows = page
+      .getByRole('list', { name: 'Tokens' })
+      .getByRole('listitem')
+      .filter({ hasText: /number \d/ });
     const more = page.getByRole('button', { name: 'Show more' });
     await more.waitFor();
     await becomes(() => rows.count(), 100);
@@ -75,7 +93,10 @@ describe('settings', () => {
     await more.waitFor({ state: 'detached' });
     await becomes(() => rows.count(), made);
     // Both pages are asked again after a revocation.
-    await rows.filter({ has: page.getByRole('heading', { name: 'number 0', exact: true }) }).getByRole('button').click();
+    await rows
+      .filter({ has: page.getByRole('heading', { name: 'number 0', exact: true }) })
+      .getByRole('button')
+      .click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('heading', { name: 'number 0', exact: true }).waitFor({ state: 'detached' });
     await rows.nth(made - 2).waitFor();
@@ -123,7 +144,16 @@ describe('settings', () => {
         { type: 'group', title: 'List' },
         { type: 'toggle', key: 'loud', label: 'Loud', defaultValue: false },
         { type: 'slider', key: 'most', label: 'Most lines', min: 1, max: 9, defaultValue: 5 },
-        { type: 'select', key: 'order', label: 'Order', options: [{ label: 'Oldest first', value: 'old' }, { label: 'Newest first', value: 'new' }], defaultValue: 'old' },
+        {
+          type: 'select',
+          key: 'order',
+          label: 'Order',
+          options: [
+            { label: 'Oldest first', value: 'old' },
+            { label: 'Newest first', value: 'new' },
+          ],
+          defaultValue: 'old',
+        },
       ],
     });
     const { token } = await it.api('POST', '/api/tokens', { name: 'ada', user: 'ada@example.com' });
@@ -203,7 +233,10 @@ describe('settings', () => {
     const models = page.getByRole('list', { name: 'Models', exact: true });
     await models.getByText('scripted/brain').waitFor();
     await models.getByText('asked where nobody names one').waitFor();
-    await page.getByRole('list', { name: 'Missing' }).getByText(/OPENAI_API_KEY/).waitFor();
+    await page
+      .getByRole('list', { name: 'Missing' })
+      .getByText(/OPENAI_API_KEY/)
+      .waitFor();
     await accessible(page);
     await page.getByRole('tab', { name: 'About' }).click();
     await page.getByText('by token', { exact: true }).waitFor();

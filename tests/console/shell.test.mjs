@@ -80,7 +80,12 @@ test('tabs and filters are in the address, come back from it, and are taken back
   await page.getByText('Delete a todo', { exact: true }).waitFor();
   await page.getByText('Add a todo', { exact: true }).waitFor({ state: 'detached' });
 
-  for (const [path, tab] of [['/settings', 'Models'], ['/activity', 'Plots'], ['/plugins', 'Catalogue'], ['/apps/com.example.todo', 'Versions']]) {
+  for (const [path, tab] of [
+    ['/settings', 'Models'],
+    ['/activity', 'Plots'],
+    ['/plugins', 'Catalogue'],
+    ['/apps/com.example.todo', 'Versions'],
+  ]) {
     await page.goto(new URL(`/console${path}`, page.url()).href);
     const first = await page.getByRole('tab', { selected: true }).textContent();
     await page.getByRole('tab', { name: tab }).click();
@@ -118,18 +123,43 @@ test('tabs and filters are in the address, come back from it, and are taken back
 /** How everything on the page looks, by where it stands. */
 const looks = (page) =>
   page.evaluate(() => {
-    const names = ['display', 'margin', 'padding', 'border-width', 'border-radius', 'background-color', 'color', 'font-size', 'font-weight', 'list-style-type', 'white-space', 'gap', 'position'];
-    const place = (element) => (element.matches('main') ? 'main' : `${place(element.parentElement)} > ${element.tagName}.${element.className}`);
-    return Object.fromEntries([...document.querySelectorAll('main *:not(svg *)')].map((element) => {
-      const style = getComputedStyle(element);
-      return [place(element), names.map((name) => `${name}: ${style.getPropertyValue(name)}`).join('; ')];
-    }));
+    const names = [
+      'display',
+      'margin',
+      'padding',
+      'border-width',
+      'border-radius',
+      'background-color',
+      'color',
+      'font-size',
+      'font-weight',
+      'list-style-type',
+      'white-space',
+      'gap',
+      'position',
+    ];
+    const place = (element) =>
+      element.matches('main') ? 'main' : `${place(element.parentElement)} > ${element.tagName}.${element.className}`;
+    return Object.fromEntries(
+      [...document.querySelectorAll('main *:not(svg *)')].map((element) => {
+        const style = getComputedStyle(element);
+        return [place(element), names.map((name) => `${name}: ${style.getPropertyValue(name)}`).join('; ')];
+      }),
+    );
   });
 
 test('a page looks the same whichever pages were open before', async () => {
   await live(it);
   await it.api('POST', '/api/tools/execute', { name: 'com.example.todo:get_todos', arguments: {} });
-  const PAGES = { Tools: '/tools', Library: '/library', Plugins: '/plugins', Glasses: '/glasses', Activity: '/activity', Apps: '/apps', Settings: '/settings' };
+  const PAGES = {
+    Tools: '/tools',
+    Library: '/library',
+    Plugins: '/plugins',
+    Glasses: '/glasses',
+    Activity: '/activity',
+    Apps: '/apps',
+    Settings: '/settings',
+  };
   const travelled = await it.page('/chat');
   await ask(travelled, 'call get_todos');
   await travelled.getByText(/^Done:/).waitFor();

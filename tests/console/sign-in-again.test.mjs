@@ -54,7 +54,9 @@ describe('a token that lapses', () => {
     await form.getByLabel('URL', { exact: true }).fill('http://127.0.0.1:9');
     await revoke(first);
     await form.getByRole('button', { name: 'Create the app' }).click();
-    await again(page).getByText(/Nothing that you typed is lost: go on as ada@example.com/).waitFor();
+    await again(page)
+      .getByText(/Nothing that you typed is lost: go on as ada@example.com/)
+      .waitFor();
     await accessible(page);
     await focused(again(page).getByLabel('Token', { exact: true }));
 
@@ -65,7 +67,10 @@ describe('a token that lapses', () => {
     await again(page).getByLabel('Token', { exact: true }).fill('wrong');
     await again(page).getByRole('button', { name: 'Sign in' }).click();
     await again(page).getByRole('alert').waitFor();
-    assert.deepEqual(await Promise.all(page.asked.map(async (one) => [new URL(one.url()).pathname, await one.headerValue('authorization')])), [['/api/me', 'Bearer wrong']]);
+    assert.deepEqual(
+      await Promise.all(page.asked.map(async (one) => [new URL(one.url()).pathname, await one.headerValue('authorization')])),
+      [['/api/me', 'Bearer wrong']],
+    );
     await accessible(page);
 
     await enter(page, await tokenOf(USER, 'developer'));
@@ -274,7 +279,10 @@ describe('a token that lapses', () => {
     await page.getByText('connection lost', { exact: true }).waitFor();
     page.asked.length = 0;
     await page.clock.fastForward(120_000);
-    assert.deepEqual(page.asked.map((one) => one.url()), []);
+    assert.deepEqual(
+      page.asked.map((one) => one.url()),
+      [],
+    );
     await enter(page, await tokenOf(USER));
     await page.getByText('live', { exact: true }).waitFor();
     calm(page, /401/);

@@ -47,7 +47,10 @@ describe('in dev mode', () => {
     const field = page.getByRole('textbox', { name: 'User' });
     await field.fill('ada lovelace');
     await page.getByRole('button', { name: 'Go on' }).click();
-    await page.getByRole('alert').filter({ hasText: /user id/ }).waitFor();
+    await page
+      .getByRole('alert')
+      .filter({ hasText: /user id/ })
+      .waitFor();
     await becomes(() => field.getAttribute('aria-invalid'), 'true');
     assert.equal(await page.evaluate(() => localStorage.getItem('toolyard.session')), null);
     await accessible(page);
@@ -60,7 +63,10 @@ describe('in dev mode', () => {
 
   test('a session that the server refuses does not lock the console', async () => {
     const page = await visit('/library', { user: 'ada lovelace' });
-    await page.getByRole('alert').filter({ hasText: /user id/ }).waitFor();
+    await page
+      .getByRole('alert')
+      .filter({ hasText: /user id/ })
+      .waitFor();
     await accessible(page);
     await page.getByRole('button', { name: 'Another user' }).click();
     await page.getByRole('button', { name: USER }).click();
@@ -204,7 +210,10 @@ describe('with tokens', () => {
       await page.getByRole('button', { name: 'Apply' }).click();
     };
     await act('no body');
-    await page.getByRole('alert').filter({ hasText: /user id/ }).waitFor();
+    await page
+      .getByRole('alert')
+      .filter({ hasText: /user id/ })
+      .waitFor();
     await accessible(page);
     await act(USER);
     await menu(page).filter({ hasText: USER }).click();

@@ -104,25 +104,48 @@ async function build({ port, auth = 'dev', settings = [], config = '', assistant
   };
   const file = join(dir, 'toolyard.toml');
   await writeFile(file, config);
-  const sets = [`models.scripted={ url = "${model.url}" }`, 'chat.model=scripted/brain', 'model_search.local_servers=false', ...PATIENT, ...settings];
+  const sets = [
+    `models.scripted={ url = "${model.url}" }`,
+    'chat.model=scripted/brain',
+    'model_search.local_servers=false',
+    ...PATIENT,
+    ...settings,
+  ];
   const serve = async (on) => {
     const url = `http://127.0.0.1:${on}`;
-    const server = start('toolyard', ['serve', '--config', file, '--listen', url.slice(7), '--data', dir, '--auth', auth, ...sets.flatMap((set) => ['--set', set])]);
+    const server = start('toolyard', [
+      'serve',
+      '--config',
+      file,
+      '--listen',
+      url.slice(7),
+      '--data',
+      dir,
+      '--auth',
+      auth,
+      ...sets.flatMap((set) => ['--set', set]),
+    ]);
     await until('The server', server, async () => (await fetch(`${url}/readyz`)).ok);
     return url;
   };
   const url = await (port === undefined ? onFreePort(serve) : serve(port));
 
   let token;
-  if (auth === 'token') token = (await run(join(bin, 'toolyard'), ['token', 'operator', 'boss@example.com', '--config', file, '--data', dir])).trim();
+  if (auth === 'token')
+    token = (await run(join(bin, 'toolyard'), ['token', 'operator', 'boss@example.com', '--config', file, '--data', dir])).trim();
   const api = async (method, path, body, user = USER) => {
-    const headers = { 'X-User-Id': user, ...(token && { Authorization: `Bearer ${token}` }), ...(body !== undefined && { 'Content-Type': 'application/json' }) };
+    const headers = {
+      'X-User-Id': user,
+      ...(token && { Authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+    };
     const response = await fetch(url + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     return text === '' ? undefined : JSON.parse(text);
   };
-  const picture = async (app) => `data:image/svg+xml;base64,${await readFile(new URL(`../../apps/${app}/icon.svg`, import.meta.url), 'base64')}`;
+  const picture = async (app) =>
+    `data:image/svg+xml;base64,${await readFile(new URL(`../../apps/${app}/icon.svg`, import.meta.url), 'base64')}`;
   /** Registers an app and starts its program, which then answers where it was registered. */
   const bring = async (what, program, details, prefix, args, isUp) => {
     const created = await api('POST', '/api/apps', { kind: 'session', ...details });
@@ -136,14 +159,38 @@ async function build({ port, auth = 'dev', settings = [], config = '', assistant
     await api('PUT', `/api/installs/${details.packageName}`);
   };
 
-  const todo = { packageName: TODO, name: 'To-do list', description: 'Keeps what you have to do.', appType: 'standard', iconUrl: await picture('todo') };
+  const todo = {
+    packageName: TODO,
+    name: 'To-do list',
+    description: 'Keeps what you have to do.',
+    appType: 'standard',
+    iconUrl: await picture('todo'),
+  };
   await bring('The to-do app', 'toolyard-todo', todo, 'TODO', [], async () => (await api('GET', `/api/apps/${TODO}`)).toolCount > 0);
   if (assistant) {
-    const details = { packageName: ASSISTANT, name: 'Assistant', description: 'Answers when you speak.', appType: 'background', iconUrl: await picture('assistant'), permissions: [{ type: 'MICROPHONE' }], wants: ['assistant'] };
+    const details = {
+      packageName: ASSISTANT,
+      name: 'Assistant',
+      description: 'Answers when you speak.',
+      appType: 'background',
+      iconUrl: await picture('assistant'),
+      permissions: [{ type: 'MICROPHONE' }],
+      wants: ['assistant'],
+    };
     // Words are a question when they are final: a guess that is followed late by the final words would be one by itself.
     const settingsFile = join(dir, 'assistant.toml');
-    await writeFile(settingsFile, `model = "scripted/brain"\ndata = "${dir}/assistant.db"\n[models.scripted]\nurl = "${model.url}"\n[answer]\nacknowledge_ms = 120000\ncall_s = 120\n[listening]\nsilence_ms = 120000\nlongest_ms = 240000\n`);
-    await bring('The assistant', 'toolyard-assistant', details, 'ASSISTANT', ['--config', settingsFile], async (listen) => (await fetch(`http://${listen}/health`)).ok);
+    await writeFile(
+      settingsFile,
+      `model = "scripted/brain"\ndata = "${dir}/assistant.db"\n[models.scripted]\nurl = "${model.url}"\n[answer]\nacknowledge_ms = 120000\ncall_s = 120\n[listening]\nsilence_ms = 120000\nlongest_ms = 240000\n`,
+    );
+    await bring(
+      'The assistant',
+      'toolyard-assistant',
+      details,
+      'ASSISTANT',
+      ['--config', settingsFile],
+      async (listen) => (await fetch(`http://${listen}/health`)).ok,
+    );
     await api('PUT', `/api/installs/${ASSISTANT}/assistant`);
   }
   return { url, token, api };

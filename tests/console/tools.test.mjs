@@ -72,8 +72,14 @@ test('what is new, changed and gone since the last look is marked until it is se
   await group.getByText('Add a todo', { exact: true }).waitFor();
   await page.getByText('Since you last looked').waitFor({ state: 'detached' });
   const { tools, prompts, resources } = await it.api('GET', `/api/apps/${TODO}/tools`);
-  const changed = tools.filter(({ name }) => name !== 'mark_todo_incomplete').map((tool) => (tool.name === 'get_todos' ? { ...tool, description: 'Another' } : tool));
-  await it.api('POST', `/api/apps/${TODO}/tools`, { tools: [...changed, { name: 'fresh', title: 'Fresh one', inputSchema: { type: 'object' } }], prompts, resources });
+  const changed = tools
+    .filter(({ name }) => name !== 'mark_todo_incomplete')
+    .map((tool) => (tool.name === 'get_todos' ? { ...tool, description: 'Another' } : tool));
+  await it.api('POST', `/api/apps/${TODO}/tools`, {
+    tools: [...changed, { name: 'fresh', title: 'Fresh one', inputSchema: { type: 'object' } }],
+    prompts,
+    resources,
+  });
   await page.reload();
   await page.getByText('1 new, 1 changed, 1 gone.').waitFor();
   await page.getByText(`Gone: ${TODO}:mark_todo_incomplete`).waitFor();

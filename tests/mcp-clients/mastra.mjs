@@ -30,13 +30,16 @@ await list();
 await client.progress.onUpdate('toolyard', (told) => hear?.(told));
 if (plan.steps.includes('change')) await client.tools.onListChanged('toolyard', changes.ring);
 
-await play({
-  list,
-  call: async (name, args, { onProgress, signal } = {}) => {
-    hear = onProgress;
-    return text(await tools[name].execute(args, { abortSignal: signal }));
+await play(
+  {
+    list,
+    call: async (name, args, { onProgress, signal } = {}) => {
+      hear = onProgress;
+      return text(await tools[name].execute(args, { abortSignal: signal }));
+    },
+    changed: changes.heard,
+    questions,
   },
-  changed: changes.heard,
-  questions,
-}, client.getServerProtocolVersions().toolyard);
+  client.getServerProtocolVersions().toolyard,
+);
 await client.disconnect();

@@ -32,7 +32,12 @@ export async function play(client, revision) {
     cancel: async () => {
       const giveUp = new AbortController();
       const call = client.call('com_example_slow__wait', {}, { signal: giveUp.signal });
-      const failed = call.then(() => { throw new Error('the call was answered'); }, () => {});
+      const failed = call.then(
+        () => {
+          throw new Error('the call was answered');
+        },
+        () => {},
+      );
       say('waits');
       await orders.next();
       giveUp.abort();
@@ -62,12 +67,16 @@ export async function play(client, revision) {
 /** Something that happens now and then, to be waited for. What happened before it was waited for counts once. */
 export function bell() {
   let ring;
-  let rung = new Promise((resolve) => { ring = resolve; });
+  let rung = new Promise((resolve) => {
+    ring = resolve;
+  });
   return {
     ring: () => ring(),
     heard: async () => {
       await rung;
-      rung = new Promise((resolve) => { ring = resolve; });
+      rung = new Promise((resolve) => {
+        ring = resolve;
+      });
     },
   };
 }

@@ -23,24 +23,30 @@ const line = transport();
 let revision;
 // Of what was agreed on, the SDK tells its transport alone.
 const set = line.setProtocolVersion?.bind(line);
-line.setProtocolVersion = (version) => { revision = version; set?.(version); };
+line.setProtocolVersion = (version) => {
+  revision = version;
+  set?.(version);
+};
 await client.connect(line);
 
-await play({
-  list: async () => {
-    const names = [];
-    let cursor;
-    do {
-      const page = await client.listTools({ cursor });
-      names.push(...page.tools.map((tool) => tool.name));
-      cursor = page.nextCursor;
-    } while (cursor !== undefined);
-    return names;
+await play(
+  {
+    list: async () => {
+      const names = [];
+      let cursor;
+      do {
+        const page = await client.listTools({ cursor });
+        names.push(...page.tools.map((tool) => tool.name));
+        cursor = page.nextCursor;
+      } while (cursor !== undefined);
+      return names;
+    },
+    call: async (name, args, { onProgress, signal } = {}) =>
+      text(await client.callTool({ name, arguments: args }, undefined, { onprogress: onProgress, signal })),
+    changed: changes.heard,
+    questions,
   },
-  call: async (name, args, { onProgress, signal } = {}) =>
-    text(await client.callTool({ name, arguments: args }, undefined, { onprogress: onProgress, signal })),
-  changed: changes.heard,
-  questions,
-}, revision);
+  revision,
+);
 await line.terminateSession?.();
 await client.close();

@@ -7,24 +7,30 @@ const line = plan.command
   ? new StdioClientTransport(plan.command)
   : new StreamableHTTPClientTransport(new URL(plan.url), { requestInit: { headers: plan.headers } });
 const [changes, questions] = [bell(), []];
-const client = new Client({ name: 'typescript-v2', version: '1.0.0' }, {
-  capabilities: { elicitation: { form: {} } },
-  versionNegotiation: { mode: plan.era },
-  listChanged: { tools: { autoRefresh: false, onChanged: changes.ring } },
-});
+const client = new Client(
+  { name: 'typescript-v2', version: '1.0.0' },
+  {
+    capabilities: { elicitation: { form: {} } },
+    versionNegotiation: { mode: plan.era },
+    listChanged: { tools: { autoRefresh: false, onChanged: changes.ring } },
+  },
+);
 client.setRequestHandler('elicitation/create', ({ params }) => {
   questions.push(params.message);
   return ANSWER;
 });
 await client.connect(line);
 
-await play({
-  // Without a cursor the SDK walks all pages.
-  list: async () => (await client.listTools()).tools.map((tool) => tool.name),
-  call: async (name, args, { onProgress, signal } = {}) =>
-    text(await client.callTool({ name, arguments: args }, { onprogress: onProgress, signal })),
-  changed: changes.heard,
-  questions,
-}, client.getNegotiatedProtocolVersion());
+await play(
+  {
+    // Without a cursor the SDK walks all pages.
+    list: async () => (await client.listTools()).tools.map((tool) => tool.name),
+    call: async (name, args, { onProgress, signal } = {}) =>
+      text(await client.callTool({ name, arguments: args }, { onprogress: onProgress, signal })),
+    changed: changes.heard,
+    questions,
+  },
+  client.getNegotiatedProtocolVersion(),
+);
 await line.terminateSession?.();
 await client.close();

@@ -1,7 +1,7 @@
 // A to-do list on the unmodified @mentra/sdk, as its users write apps. The tests of toolyard-server start it as a
 // process and learn from its standard output, one JSON line an event, what reached it.
 
-import { AppServer, GIVE_APP_CONTROL_OF_TOOL_RESPONSE } from "@mentra/sdk";
+import { AppServer, GIVE_APP_CONTROL_OF_TOOL_RESPONSE } from '@mentra/sdk';
 
 const env = process.env;
 
@@ -13,42 +13,42 @@ class App extends AppServer {
 
   async onSession(session, sessionId, userId) {
     session.events.onTranscription(({ text, isFinal }) => {
-      tell("transcription", { text, isFinal });
+      tell('transcription', { text, isFinal });
       if (isFinal) session.layouts.showTextWall(text);
     });
-    session.events.onButtonPress(({ buttonId, pressType }) => tell("button", { buttonId, pressType }));
+    session.events.onButtonPress(({ buttonId, pressType }) => tell('button', { buttonId, pressType }));
     session.events.onCapabilitiesUpdate(({ modelName }) =>
-      tell("capabilities", { modelName, hasSpeaker: session.capabilities?.hasSpeaker }),
+      tell('capabilities', { modelName, hasSpeaker: session.capabilities?.hasSpeaker }),
     );
-    session.settings.onValueChange("loud", (loud) => tell("setting", { loud }));
-    session.events.onPermissionDenied(({ stream, requiredPermission }) => tell("denied", { stream, requiredPermission }));
-    session.device.state.batteryLevel.onChange((level) => tell("battery", { level }));
-    session.device.state.wifiSsid.onChange((ssid) => tell("wifi", { ssid }));
-    session.settings.onMentraosChange("userTimezone", (zone) => tell("zone", { zone }));
-    session.dashboard.content.onModeChange((mode) => tell("mode", { mode }));
+    session.settings.onValueChange('loud', (loud) => tell('setting', { loud }));
+    session.events.onPermissionDenied(({ stream, requiredPermission }) => tell('denied', { stream, requiredPermission }));
+    session.device.state.batteryLevel.onChange((level) => tell('battery', { level }));
+    session.device.state.wifiSsid.onChange((ssid) => tell('wifi', { ssid }));
+    session.settings.onMentraosChange('userTimezone', (zone) => tell('zone', { zone }));
+    session.dashboard.content.onModeChange((mode) => tell('mode', { mode }));
     // The first connection was made before this method ran, so what is heard here is a return.
-    session.events.onConnected(() => tell("reconnected", { sessionId }));
-    session.events.onDisconnected(({ code }) => tell("disconnected", { code }));
-    session.events.onError(({ message }) => tell("error", { message }));
-    session.layouts.showTextWall("ready");
-    tell("session", {
+    session.events.onConnected(() => tell('reconnected', { sessionId }));
+    session.events.onDisconnected(({ code }) => tell('disconnected', { code }));
+    session.events.onError(({ message }) => tell('error', { message }));
+    session.layouts.showTextWall('ready');
+    tell('session', {
       sessionId,
       userId,
       modelName: session.capabilities?.modelName,
-      loud: session.settings.get("loud"),
-      zone: session.settings.getMentraOS("userTimezone"),
+      loud: session.settings.get('loud'),
+      zone: session.settings.getMentraOS('userTimezone'),
     });
   }
 
   async onStop(sessionId, userId, reason) {
-    tell("stop", { sessionId, userId, reason });
+    tell('stop', { sessionId, userId, reason });
     // Some apps forget this; then only the closing of the socket ends the session.
     if (!env.FORGETS_TO_STOP) await super.onStop(sessionId, userId, reason);
   }
 
   async onToolCall(call) {
     const { toolId, toolParameters, userId, activeSession } = call;
-    tell("tool", { toolId, userId, inSession: activeSession !== null });
+    tell('tool', { toolId, userId, inSession: activeSession !== null });
     const tool = Object.hasOwn(tools, toolId) ? tools[toolId] : undefined;
     return tool?.(this, toolParameters, activeSession);
   }
@@ -61,19 +61,19 @@ const tools = {
   },
 
   get_todos(app, _, session) {
-    const list = app.todos.map((item, at) => `${at + 1}. ${item}`).join("\n") || "No to-dos.";
+    const list = app.todos.map((item, at) => `${at + 1}. ${item}`).join('\n') || 'No to-dos.';
     if (!session) return list;
     session.layouts.showTextWall(list);
     return GIVE_APP_CONTROL_OF_TOOL_RESPONSE;
   },
 
   fail() {
-    throw new Error("the list is on fire");
+    throw new Error('the list is on fire');
   },
 
   async speak(_, { text }, session) {
     const { success, duration, error } = await session.audio.speak(text);
-    tell("spoken", { success, duration, error });
+    tell('spoken', { success, duration, error });
     return success ? `Spoken in ${duration} ms` : `Not spoken: ${error}`;
   },
 
@@ -89,7 +89,7 @@ const tools = {
   async film(_, __, session) {
     try {
       await session.camera.startManagedStream();
-      return "It runs";
+      return 'It runs';
     } catch (error) {
       return `No stream: ${error.message}`;
     }
@@ -97,28 +97,28 @@ const tools = {
 
   dashboard(_, { text }, session) {
     session.dashboard.content.writeToMain(text);
-    return "Written";
+    return 'Written';
   },
 
   facts(_, __, session) {
     const { batteryLevel, charging, wifiConnected, wifiSsid } = session.device.state.getSnapshot();
-    const zone = session.settings.getMentraOS("userTimezone");
-    const metric = session.settings.getMentraOS("metricSystemEnabled");
+    const zone = session.settings.getMentraOS('userTimezone');
+    const metric = session.settings.getMentraOS('metricSystemEnabled');
     return JSON.stringify({ batteryLevel, charging, wifiConnected, wifiSsid, zone, metric });
   },
 
   async remember(_, { text }, session) {
-    await session.simpleStorage.set("note", text);
+    await session.simpleStorage.set('note', text);
     // Otherwise the SDK writes some seconds later.
     await session.simpleStorage.flush();
-    tell("storage", { written: text });
-    return "Remembered";
+    tell('storage', { written: text });
+    return 'Remembered';
   },
 
   async recall(_, __, session) {
-    const note = await session.simpleStorage.get("note");
-    tell("storage", { read: note });
-    return note ?? "Nothing";
+    const note = await session.simpleStorage.get('note');
+    tell('storage', { read: note });
+    return note ?? 'Nothing';
   },
 };
 
@@ -128,4 +128,4 @@ const app = new App({
   port: Number(env.PORT),
 });
 await app.start();
-tell("listening");
+tell('listening');

@@ -23,7 +23,10 @@ export default defineConfig({
   },
   server: {
     proxy: Object.fromEntries(
-      ['/api', '/v1', '/oauth', '/glasses-ws'].map((path) => [path, { target: server, ws: true, changeOrigin: true, headers: { origin: server } }]),
+      ['/api', '/v1', '/oauth', '/glasses-ws'].map((path) => [
+        path,
+        { target: server, ws: true, changeOrigin: true, headers: { origin: server } },
+      ]),
     ),
   },
 });

@@ -1,7 +1,7 @@
 /** JSON, and the words for what went wrong. */
 
 /** Longest text of a failure that is passed on, in characters. */
-export const MAX_WHY = 2000;
+const MAX_WHY = 2000;
 
 /** Whether it is an object in the sense of JSON. */
 export function isObject(value: unknown): value is Record<string, unknown> {

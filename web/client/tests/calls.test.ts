@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import {
-  MAX_AT_ONCE,
-  MAX_RESULT_BYTES,
-  PluginManager,
-  PROGRESS_QUEUE,
-  type ProgressData,
-  type ToolContext,
-} from '@toolyard/client';
+import { MAX_AT_ONCE, MAX_RESULT_BYTES, PluginManager, PROGRESS_QUEUE, type ProgressData, type ToolContext } from '@toolyard/client';
 
 import { chunks, noticesOf, promise, recorded, shows, Stage, textOf, timePlugin, tool, toolsOf } from './stage.js';
 

@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import {
-  HookError,
-  NOTICE_HOOK,
-  PluginManager,
-  RefusedError,
-  type Answer,
-  type Draft,
-  type Hooks,
-} from '@toolyard/client';
+import { HookError, NOTICE_HOOK, PluginManager, RefusedError, type Answer, type Draft, type Hooks } from '@toolyard/client';
 
 import { keeping, noticesOf, promise, recorded, refused, Stage, stored, textOf, timePlugin, tool } from './stage.js';
 
@@ -95,10 +87,7 @@ test('hooks see no secrets', async (t) => {
     },
   });
   const chat = stage.chat(manager, { token: 'the-secret', user: 'ada@example.com' });
-  await chat.sendMessage(
-    { text: 'time' },
-    { headers: { 'x-key': 'the-other-secret' }, body: { apiKey: 'the-third-secret' } },
-  );
+  await chat.sendMessage({ text: 'time' }, { headers: { 'x-key': 'the-other-secret' }, body: { apiKey: 'the-third-secret' } });
   assert.deepEqual(
     stage.seen.map(({ headers }) => headers.authorization),
     ['Bearer the-secret', 'Bearer the-secret'],
@@ -199,8 +188,7 @@ test('whoever stops while a hook runs does not wait for it', async (t) => {
 });
 
 test('the word of a server that says no is passed on', async (t) => {
-  const told =
-    '{"error":{"code":"INVALID_REQUEST","message":"clientTools.x: no","problems":[{"path":"clientTools.x","message":"no"},5]}}';
+  const told = '{"error":{"code":"INVALID_REQUEST","message":"clientTools.x: no","problems":[{"path":"clientTools.x","message":"no"},5]}}';
   const long = `<html>${'x'.repeat(1000)}`;
   const plays = [refused(400, told), refused(401, '{"error":"who are you?"}'), refused(502, long), refused(503, '')];
   const stage = await Stage.start(t, ...plays);

@@ -2,30 +2,9 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import test from 'node:test';
 
-import {
-  createChatOptions,
-  CutError,
-  PluginManager,
-  type Answer,
-  type ToolContext,
-  type ToolyardMessage,
-} from '@toolyard/client';
+import { createChatOptions, CutError, PluginManager, type Answer, type ToolContext, type ToolyardMessage } from '@toolyard/client';
 
-import {
-  chunks,
-  head,
-  promise,
-  recorded,
-  shows,
-  sse,
-  Stage,
-  stored,
-  textOf,
-  timePlugin,
-  tool,
-  toolsOf,
-  type Play,
-} from './stage.js';
+import { chunks, head, promise, recorded, shows, sse, Stage, stored, textOf, timePlugin, tool, toolsOf, type Play } from './stage.js';
 
 /** The first events of a stream. */
 const begun = (name: string, events: number) =>

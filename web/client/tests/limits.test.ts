@@ -67,11 +67,7 @@ test('a chat at its limit goes on with the next message of the user, and counts 
   await chat.sendMessage({ text: 'time' });
   assert.deepEqual([chat.status, seen.runs, textOf(chat)], ['ready', 2, 'Let me look. It is noon.']);
   const sent = stage.seen[2]!.body.messages[1].parts;
-  assert.equal(
-    sent.at(-2).state,
-    'input-available',
-    'the open call is sent as it is, and the server counts it as failed',
-  );
+  assert.equal(sent.at(-2).state, 'input-available', 'the open call is sent as it is, and the server counts it as failed');
 });
 
 test('rounds are counted in the messages, so a reload does not begin anew', async (t) => {

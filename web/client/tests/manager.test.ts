@@ -26,8 +26,7 @@ test('a call with older field names runs', async () => {
 });
 
 test('missing arguments are none, and others than objects do not reach a tool', async () => {
-  for (const input of [undefined, null, '', ' '])
-    assert.deepEqual(await echo().run({ id: 'c', name: 'echo', input }), {});
+  for (const input of [undefined, null, '', ' ']) assert.deepEqual(await echo().run({ id: 'c', name: 'echo', input }), {});
   for (const input of ['half {', '[1]', [1], 5]) {
     await assert.rejects(echo().run({ id: 'c', name: 'echo', input }), /the arguments are no JSON object/);
   }

@@ -18,9 +18,7 @@ function page(html: string, url = 'https://user:word@example.com/shop?code=1#tok
 }
 
 test('a page is told by title, URL, language and headings', async () => {
-  const window = page(
-    '<h1> Brot\n <b>und</b> Salz </h1><h3>Preise</h3><h2 hidden>x</h2><h2></h2><div aria-hidden="true"><h2>y</h2></div>',
-  );
+  const window = page('<h1> Brot\n <b>und</b> Salz </h1><h3>Preise</h3><h2 hidden>x</h2><h2></h2><div aria-hidden="true"><h2>y</h2></div>');
   assert.deepEqual(await run(pagePlugin({ window }), 'get_page_info'), {
     title: 'Ein Laden',
     url: 'https://example.com/shop',
@@ -68,9 +66,7 @@ test('what is selected is read, and nothing where nothing is', async () => {
 });
 
 test('what is selected in a field is read, unless it is one for a password', async () => {
-  const window = page(
-    '<textarea>Brot und Salz</textarea><input type="text" value="Butter"><input type="password" value="geheim">',
-  );
+  const window = page('<textarea>Brot und Salz</textarea><input type="text" value="Butter"><input type="password" value="geheim">');
   const plugin = selectionPlugin({ window });
   const inside = async (selector: string) => {
     const field = window.document.querySelector<HTMLInputElement>(selector)!;
@@ -135,10 +131,7 @@ test('a browser without permissions is asked by doing it', async () => {
 test('where the page may not touch the clipboard it says so', async () => {
   const { navigator, board } = clipboard('denied');
   const plugin = clipboardPlugin({ navigator });
-  await assert.rejects(
-    run(plugin, 'read_clipboard'),
-    /this page may not read the clipboard: the user or the browser has forbidden it/,
-  );
+  await assert.rejects(run(plugin, 'read_clipboard'), /this page may not read the clipboard: the user or the browser has forbidden it/);
   await assert.rejects(run(plugin, 'copy_to_clipboard', { text: 'x' }), /may not write the clipboard: the user or/);
   assert.equal(board.writes, 0);
 });
@@ -148,8 +141,7 @@ test('a user who says no, and a browser that fails, are told apart', async () =>
   navigator.clipboard.readText = () => Promise.reject(new DOMException('Document is not focused.', 'NotAllowedError'));
   navigator.clipboard.writeText = () => Promise.reject(new DOMException('no memory', 'DataError'));
   const plugin = clipboardPlugin({ navigator });
-  const text =
-    /may not read the clipboard: the user said no, or the page is not in front \(Document is not focused\.\)/;
+  const text = /may not read the clipboard: the user said no, or the page is not in front \(Document is not focused\.\)/;
   await assert.rejects(run(plugin, 'read_clipboard'), text);
   await assert.rejects(run(plugin, 'copy_to_clipboard', { text: 'x' }), /^DataError: no memory$/);
 });

@@ -22,9 +22,7 @@ test('a page with `useChat` runs its tools and shows the answer', async (t) => {
   function Assistant() {
     const [options] = useState(() => createChatOptions(manager, { url: stage.url }));
     const { messages, sendMessage, status } = useChat({ ...options, onFinish: () => answered.resolve() });
-    const said = messages.map((message) => (
-      <p key={message.id}>{message.parts.map((part) => (part.type === 'text' ? part.text : ''))}</p>
-    ));
+    const said = messages.map((message) => <p key={message.id}>{message.parts.map((part) => (part.type === 'text' ? part.text : ''))}</p>);
     return (
       <main>
         {said}

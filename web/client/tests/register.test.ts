@@ -49,8 +49,7 @@ test('a plugin hears that it is registered and may set tools then', async () => 
 });
 
 test('a plugin without a name is refused', async () => {
-  for (const name of [undefined, '', '  ', 5])
-    await isRefused({ name, version: '1' }, 'no-name', /^a plugin needs a name$/);
+  for (const name of [undefined, '', '  ', 5]) await isRefused({ name, version: '1' }, 'no-name', /^a plugin needs a name$/);
   await isRefused(undefined, 'no-name', /a plugin needs a name/);
 });
 
@@ -124,17 +123,11 @@ test('two plugins cannot have the same tool', async () => {
 
 test('tools without a plugin have names of their own too', async () => {
   const manager = new PluginManager().registerTool(tool('a'));
-  assert.throws(
-    () => manager.registerTool(tool('a')),
-    /^PluginError: a tool `a` is registered already, by this program$/,
-  );
+  assert.throws(() => manager.registerTool(tool('a')), /^PluginError: a tool `a` is registered already, by this program$/);
   await assert.rejects(manager.use(plugin('p', 'a')), /a tool `a` is registered already, by this program/);
   await manager.use(plugin('p', 'b'));
   assert.throws(() => manager.registerTool(tool('b')), /a tool `b` is registered already, by the plugin `p`/);
-  assert.throws(
-    () => manager.registerTool(undefined as any),
-    /the tool cannot be used: clientTools: expected an object/,
-  );
+  assert.throws(() => manager.registerTool(undefined as any), /the tool cannot be used: clientTools: expected an object/);
   assert.throws(() => manager.registerTool({ ...tool('c'), execute: 5 as any }), /`execute` is no function/);
   assert.equal(manager.pluginOf('a'), undefined);
   assert.equal(manager.clientToolDefinitions().length, 2);

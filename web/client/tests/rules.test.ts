@@ -15,8 +15,7 @@ function told(parameters: unknown, name = 'a', limits: Partial<ClientToolLimits>
   }
 }
 
-const nested = (depth: number): object =>
-  depth === 1 ? { type: 'object' } : { type: 'object', properties: { a: nested(depth - 1) } };
+const nested = (depth: number): object => (depth === 1 ? { type: 'object' } : { type: 'object', properties: { a: nested(depth - 1) } });
 
 test('schemas within the rules are taken', () => {
   const schema = {
@@ -80,10 +79,7 @@ test('at most 64 tools are taken, of plugins and of the program together', async
     tools: names.map((name) => tool(name)),
     hooks: { onToolCall: () => null },
   });
-  await assert.rejects(
-    manager.use(plugin('x', 'y')),
-    /the plugin `p` cannot be used: clientTools: 65 tools; at most 64/,
-  );
+  await assert.rejects(manager.use(plugin('x', 'y')), /the plugin `p` cannot be used: clientTools: 65 tools; at most 64/);
   await manager.use(plugin('x'));
   assert.equal(manager.clientToolDefinitions().length, 64);
 });

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 
 import { Chat } from '@ai-sdk/react';
-import { createChatOptions, PluginManager, type ChatSettings, type Tool, type ToolyardMessage } from '@toolyard/client';
+import { createChatOptions, type PluginManager, type ChatSettings, type Tool, type ToolyardMessage } from '@toolyard/client';
 import type { ChatInit } from 'ai';
 
 /** What is answered to one request. */
@@ -85,11 +85,7 @@ export class Stage {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  chat(
-    manager: PluginManager,
-    settings: ChatSettings = {},
-    init: ChatInit<ToolyardMessage> = {},
-  ): Chat<ToolyardMessage> {
+  chat(manager: PluginManager, settings: ChatSettings = {}, init: ChatInit<ToolyardMessage> = {}): Chat<ToolyardMessage> {
     return new Chat<ToolyardMessage>({ ...createChatOptions(manager, { url: this.url, ...settings }), ...init });
   }
 }
@@ -123,9 +119,7 @@ export const textOf = (chat: Chat<ToolyardMessage>) =>
 /** What became of each tool in the last message. */
 export const toolsOf = (chat: Chat<ToolyardMessage>) =>
   chat.lastMessage?.parts.flatMap((part) =>
-    part.type.startsWith('tool-')
-      ? [{ type: part.type, state: (part as any).state, output: (part as any).output }]
-      : [],
+    part.type.startsWith('tool-') ? [{ type: part.type, state: (part as any).state, output: (part as any).output }] : [],
   );
 
 /** The notices of the last message. */

@@ -11,7 +11,9 @@ const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, er
 const params =
   <Name extends string>(...names: readonly Name[]) =>
   (search: Record<string, unknown>): Partial<Record<Name, string>> =>
-    Object.fromEntries(names.flatMap((name) => (typeof search[name] === 'string' && search[name] !== '' ? [[name, search[name]]] : []))) as Partial<Record<Name, string>>;
+    Object.fromEntries(
+      names.flatMap((name) => (typeof search[name] === 'string' && search[name] !== '' ? [[name, search[name]]] : [])),
+    ) as Partial<Record<Name, string>>;
 
 const home = createRoute({
   getParentRoute: () => root,
@@ -21,24 +23,53 @@ const home = createRoute({
   },
 });
 
-const apps = createRoute({ getParentRoute: () => root, path: '/apps', validateSearch: params('q'), component: lazyRouteComponent(() => import('./pages/apps/list'), 'AppsPage') });
+const apps = createRoute({
+  getParentRoute: () => root,
+  path: '/apps',
+  validateSearch: params('q'),
+  component: lazyRouteComponent(() => import('./pages/apps/list'), 'AppsPage'),
+});
 const app = createRoute({
   getParentRoute: () => root,
   path: '/apps/$package',
   validateSearch: params('tab', 'tool', 'from', 'to'),
   component: lazyRouteComponent(() => import('./pages/apps/app'), 'AppPage'),
 });
-const library = createRoute({ getParentRoute: () => root, path: '/library', validateSearch: params('q'), component: lazyRouteComponent(() => import('./pages/library/page'), 'LibraryPage') });
-const tools = createRoute({ getParentRoute: () => root, path: '/tools', validateSearch: params('q', 'show'), component: lazyRouteComponent(() => import('./pages/tools/page'), 'ToolsPage') });
+const library = createRoute({
+  getParentRoute: () => root,
+  path: '/library',
+  validateSearch: params('q'),
+  component: lazyRouteComponent(() => import('./pages/library/page'), 'LibraryPage'),
+});
+const tools = createRoute({
+  getParentRoute: () => root,
+  path: '/tools',
+  validateSearch: params('q', 'show'),
+  component: lazyRouteComponent(() => import('./pages/tools/page'), 'ToolsPage'),
+});
 const chat = createRoute({
   getParentRoute: () => root,
   path: '/chat',
   validateSearch: params('id'),
   component: lazyRouteComponent(() => import('./pages/chat/page'), 'ChatPage'),
 });
-const plugins = createRoute({ getParentRoute: () => root, path: '/plugins', validateSearch: params('tab', 'q'), component: lazyRouteComponent(() => import('./pages/plugins/page'), 'PluginsPage') });
-const glasses = createRoute({ getParentRoute: () => root, path: '/glasses', component: lazyRouteComponent(() => import('./pages/glasses/page'), 'GlassesPage') });
-const activity = createRoute({ getParentRoute: () => root, path: '/activity', validateSearch: params('tab', ...FILTER_NAMES, 'by'), component: lazyRouteComponent(() => import('./pages/activity/page'), 'ActivityPage') });
+const plugins = createRoute({
+  getParentRoute: () => root,
+  path: '/plugins',
+  validateSearch: params('tab', 'q'),
+  component: lazyRouteComponent(() => import('./pages/plugins/page'), 'PluginsPage'),
+});
+const glasses = createRoute({
+  getParentRoute: () => root,
+  path: '/glasses',
+  component: lazyRouteComponent(() => import('./pages/glasses/page'), 'GlassesPage'),
+});
+const activity = createRoute({
+  getParentRoute: () => root,
+  path: '/activity',
+  validateSearch: params('tab', ...FILTER_NAMES, 'by'),
+  component: lazyRouteComponent(() => import('./pages/activity/page'), 'ActivityPage'),
+});
 const call = createRoute({
   getParentRoute: () => root,
   path: '/activity/$id',

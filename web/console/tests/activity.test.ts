@@ -14,7 +14,10 @@ test('events are read however the pieces fall', () => {
   ];
   assert.deepEqual(new EventReader().push(text), whole);
   const slow = new EventReader();
-  assert.deepEqual([...text].flatMap((sign) => slow.push(sign)), whole);
+  assert.deepEqual(
+    [...text].flatMap((sign) => slow.push(sign)),
+    whole,
+  );
   assert.throws(() => new EventReader().push('x'.repeat(MAX_EVENT + 1)), /without an end/);
 });
 
@@ -23,10 +26,27 @@ const NOW = Date.parse('2026-01-02T03:04:05.678Z');
 test('filters become the questions of the server', () => {
   assert.equal(sinceOf({ ...NONE, hours: '1' }, NOW), '2026-01-02T02:04:00.000Z');
   const filters = { ...NONE, app: ' com.a ', tool: 'com.a:t', outcome: 'OK', user: 'bob' };
-  assert.deepEqual(listQuery(filters, NOW), { app: 'com.a', tool: 'com.a:t', outcome: 'OK', user: 'bob', since: '2026-01-01T03:04:00.000Z' });
-  assert.deepEqual(listQuery({ ...filters, scope: 'apps' }, NOW), { app: 'com.a', tool: 'com.a:t', outcome: 'OK', since: '2026-01-01T03:04:00.000Z', of: 'apps' });
+  assert.deepEqual(listQuery(filters, NOW), {
+    app: 'com.a',
+    tool: 'com.a:t',
+    outcome: 'OK',
+    user: 'bob',
+    since: '2026-01-01T03:04:00.000Z',
+  });
+  assert.deepEqual(listQuery({ ...filters, scope: 'apps' }, NOW), {
+    app: 'com.a',
+    tool: 'com.a:t',
+    outcome: 'OK',
+    since: '2026-01-01T03:04:00.000Z',
+    of: 'apps',
+  });
   assert.deepEqual([whoseQuery(filters), whoseQuery({ ...filters, scope: 'apps' })], [{ user: 'bob' }, { of: 'apps' }]);
-  assert.deepEqual(usageQuery({ ...filters, scope: 'apps' }, NOW), { app: 'com.a', tool: 'com.a:t', since: '2026-01-01T03:04:00.000Z', of: 'apps' });
+  assert.deepEqual(usageQuery({ ...filters, scope: 'apps' }, NOW), {
+    app: 'com.a',
+    tool: 'com.a:t',
+    since: '2026-01-01T03:04:00.000Z',
+    of: 'apps',
+  });
 });
 
 test('filters are what the address says, and never what the role cannot see', () => {
@@ -47,13 +67,20 @@ test('a call that just ended is listed only if it fits', () => {
   const call = { tool: 'com.a:t', outcome: 'OK', userId: 'ada', startedAt: '' };
   assert.ok(fits(call, NONE));
   assert.ok(fits(call, { ...NONE, app: 'com.a', tool: 'com.a:t', outcome: 'OK', user: 'ada' }));
-  for (const other of [{ app: 'com' }, { tool: 'com.a:u' }, { outcome: 'TIMEOUT' }, { user: 'bob' }]) assert.ok(!fits(call, { ...NONE, ...other }));
+  for (const other of [{ app: 'com' }, { tool: 'com.a:u' }, { outcome: 'TIMEOUT' }, { user: 'bob' }])
+    assert.ok(!fits(call, { ...NONE, ...other }));
   // Of one's apps nobody is told for whom, so that the filter by user says nothing there.
   assert.ok(fits({ tool: 'com.a:t', outcome: 'OK', startedAt: '' }, { ...NONE, scope: 'apps', user: 'bob' }));
 });
 
 test('numbers get the shape of plots', () => {
-  assert.deepEqual(errorRates([{ calls: [4, 0, 1], errors: [1, 0, 0] }, { calls: [4, 0, 0], errors: [1, 0, 0] }]), [25, 0, 0]);
+  assert.deepEqual(
+    errorRates([
+      { calls: [4, 0, 1], errors: [1, 0, 0] },
+      { calls: [4, 0, 0], errors: [1, 0, 0] },
+    ]),
+    [25, 0, 0],
+  );
   assert.deepEqual(errorRates([]), []);
   const labels = bucketLabels('2026-01-02T00:00:00.000Z', 86_400, 7, 'en-GB');
   assert.equal(labels.length, 7);
@@ -67,9 +94,21 @@ test('a series has the same look in all plots, and errors have a total where the
   const b = { key: 'com.b', calls: [4, 2], errors: [3, 0] };
   const rest = { key: '*', calls: [2, 0], errors: [0, 0] };
   const looks = (series: { name: string; hue?: number }[]) => series.map(({ name, hue }) => [name, hue]);
-  assert.deepEqual(looks(callSeries([a, b, rest])), [['com.a', 0], ['com.b', 1], ['all others', 7]]);
+  assert.deepEqual(looks(callSeries([a, b, rest])), [
+    ['com.a', 0],
+    ['com.b', 1],
+    ['all others', 7],
+  ]);
   assert.deepEqual(looks(errorSeries([a, b, rest])).slice(0, 3), looks(callSeries([a, b, rest])));
-  assert.deepEqual(errorSeries([a, b, rest]).map(({ values }) => values), [[25, 0], [75, 0], [0, 0], [40, 0]]);
+  assert.deepEqual(
+    errorSeries([a, b, rest]).map(({ values }) => values),
+    [
+      [25, 0],
+      [75, 0],
+      [0, 0],
+      [40, 0],
+    ],
+  );
   assert.deepEqual(errorSeries([a, b]).at(-1), { name: 'all together', values: [50, 0], isTotal: true });
   assert.deepEqual(errorSeries([a]), [{ name: 'com.a', hue: 0, values: [25, 0] }]);
 });

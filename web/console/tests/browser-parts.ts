@@ -12,7 +12,7 @@ class Kept implements Storage {
   setItem = (key: string, value: string) => void this.#kept.set(key, value);
 }
 
-export const windowEvents = new EventTarget();
+const windowEvents = new EventTarget();
 const part = (name: string, value: unknown) => Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
 part('localStorage', new Kept());
 part('sessionStorage', new Kept());

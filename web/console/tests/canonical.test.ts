@@ -39,8 +39,31 @@ test('numbers are written as ECMAScript does', () => {
 
 test('what could be read in two ways is refused', () => {
   for (const text of [
-    ...['{"a":1,"a":1}', String.raw`{"c":1,"\u0063":2}`, '9007199254740993', '-9007199254740993', '18446744073709551616', '1000000000000000000000', '1e20'],
-    ...['9007199254740994.0', '1e400', String.raw`"\ud800"`, String.raw`{"\udc00":1}`, '', '{} {}', '01', '1.', '[1,]', '{"a":1,}', "{'a':1}", '"\n"', 'nul', '\ufeff{}'],
+    ...[
+      '{"a":1,"a":1}',
+      String.raw`{"c":1,"\u0063":2}`,
+      '9007199254740993',
+      '-9007199254740993',
+      '18446744073709551616',
+      '1000000000000000000000',
+      '1e20',
+    ],
+    ...[
+      '9007199254740994.0',
+      '1e400',
+      String.raw`"\ud800"`,
+      String.raw`{"\udc00":1}`,
+      '',
+      '{} {}',
+      '01',
+      '1.',
+      '[1,]',
+      '{"a":1,}',
+      "{'a':1}",
+      '"\n"',
+      'nul',
+      '\ufeff{}',
+    ],
     '['.repeat(200) + ']'.repeat(200),
   ]) {
     assert.throws(() => readStrict(text), text.slice(0, 40));
@@ -63,7 +86,10 @@ test('an Ed25519 signature over the text of the hash', async () => {
   const signature = 'M9AM3Mjholgh+BNbU1QRTCGJg37TeHNz6+w6x3RhHx26K7aJKKZk8KoxZlOp4Wblc/EcMf6FigPV8GXOhCT4Bw==';
   assert.equal(sign(null, Buffer.from(HASH), secret).toString('base64'), signature);
   const key = await readKey(spki(secret));
-  assert.equal(createPublicKey(secret).export({ format: 'jwk' }).x, Buffer.from('03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8', 'hex').toString('base64url'));
+  assert.equal(
+    createPublicKey(secret).export({ format: 'jwk' }).x,
+    Buffer.from('03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8', 'hex').toString('base64url'),
+  );
   assert.ok(await verifies(key, bytesOf(HASH), decodeBase64(signature)!));
   assert.ok(!(await verifies(key, bytesOf(`${HASH} `), decodeBase64(signature)!)));
 });
@@ -82,7 +108,9 @@ test('base64 has one form', () => {
 });
 
 test('what a manifest signs', () => {
-  const text = '{"version":"1.0.0","tools":[{"executorCode":"return 1;","parameters":{"type":"object"},"name":"one"}],"schemaVersion":1,"publisher":"Example","name":"One","id":"one","x":[1.0,1e3],"alg":"x","keyId":"y","signature":"z"}';
-  const expected = '{"id":"one","name":"One","publisher":"Example","schemaVersion":1,"tools":[{"executorCode":"return 1;","name":"one","parameters":{"type":"object"}}],"version":"1.0.0","x":[1,1000]}';
+  const text =
+    '{"version":"1.0.0","tools":[{"executorCode":"return 1;","parameters":{"type":"object"},"name":"one"}],"schemaVersion":1,"publisher":"Example","name":"One","id":"one","x":[1.0,1e3],"alg":"x","keyId":"y","signature":"z"}';
+  const expected =
+    '{"id":"one","name":"One","publisher":"Example","schemaVersion":1,"tools":[{"executorCode":"return 1;","name":"one","parameters":{"type":"object"}}],"version":"1.0.0","x":[1,1000]}';
   assert.equal(new TextDecoder().decode(covered(readStrict(text) as JsonObject)), expected);
 });

@@ -15,10 +15,25 @@ const localStorage = {
   },
 };
 Object.assign(globalThis, { localStorage, window: { addEventListener: () => {} } });
-const { contentOf, conversations, deleteConversation, MAX_CHARS, MAX_CHARS_OF_ONE, MAX_CONVERSATIONS, renameConversation, saveConversation, titleOf } = await import('../src/pages/chat/conversations');
+const {
+  contentOf,
+  conversations,
+  deleteConversation,
+  MAX_CHARS,
+  MAX_CHARS_OF_ONE,
+  MAX_CONVERSATIONS,
+  renameConversation,
+  saveConversation,
+  titleOf,
+} = await import('../src/pages/chat/conversations');
 
-const say = (text: string, role: 'user' | 'assistant' = 'user'): ToolyardMessage => ({ id: text.slice(0, 9), role, parts: [{ type: 'text', text }] });
-const save = (user: string, id: string, ...messages: ToolyardMessage[]) => saveConversation(user, id, { messages, durations: {} }, { open: false, model: null });
+const say = (text: string, role: 'user' | 'assistant' = 'user'): ToolyardMessage => ({
+  id: text.slice(0, 9),
+  role,
+  parts: [{ type: 'text', text }],
+});
+const save = (user: string, id: string, ...messages: ToolyardMessage[]) =>
+  saveConversation(user, id, { messages, durations: {} }, { open: false, model: null });
 
 beforeEach(() => {
   for (const user of ['ada', 'bob']) for (const { id } of conversations(user)) deleteConversation(user, id);
@@ -29,7 +44,10 @@ beforeEach(() => {
 test('what is saved is there again, for its user only, the newest first', () => {
   save('ada', 'one', say('first'));
   save('ada', 'two', say('second'));
-  assert.deepEqual(conversations('ada').map(({ title }) => title), ['second', 'first']);
+  assert.deepEqual(
+    conversations('ada').map(({ title }) => title),
+    ['second', 'first'],
+  );
   assert.deepEqual(contentOf('ada', 'one')?.messages, [say('first')]);
   assert.deepEqual([conversations('bob'), contentOf('bob', 'one')], [[], null]);
 });
@@ -51,7 +69,10 @@ test('there are so many and no more, and the oldest go with all they had', () =>
 test('all together and each one have a bound', () => {
   const large = 'x'.repeat(MAX_CHARS_OF_ONE - 1_000);
   for (const id of ['a', 'b', 'c']) save('ada', id, say(large));
-  assert.deepEqual(conversations('ada').map(({ id }) => id), ['c', 'b']);
+  assert.deepEqual(
+    conversations('ada').map(({ id }) => id),
+    ['c', 'b'],
+  );
   assert.ok([...kept.values()].reduce((sum, text) => sum + text.length, 0) < MAX_CHARS + 10_000);
   save('ada', 'd', ...Array.from({ length: 40 }, (_, n) => say(`${n} `.padEnd(MAX_CHARS_OF_ONE / 20, 'x'))));
   const left = contentOf('ada', 'd')?.messages ?? [];
@@ -63,7 +84,10 @@ test('a browser that is full loses older ones first, and says so when that is no
   save('ada', 'old', say('x'.repeat(5_000)));
   room = 7_000;
   assert.equal(save('ada', 'new', say('y'.repeat(5_000))), true);
-  assert.deepEqual(conversations('ada').map(({ id }) => id), ['new']);
+  assert.deepEqual(
+    conversations('ada').map(({ id }) => id),
+    ['new'],
+  );
   assert.equal(save('ada', 'huge', say('z'.repeat(9_000))), false);
   assert.deepEqual([conversations('ada').length, contentOf('ada', 'new')?.messages.length], [1, 1], 'and then nothing goes');
 });
@@ -73,7 +97,10 @@ test('a browser that others filled loses no more than makes room', () => {
   kept.set('of somebody else', 'x'.repeat(50_000));
   room = [...kept.values()].reduce((sum, text) => sum + text.length, 0);
   assert.equal(save('ada', 'e', say('e'.repeat(2_000))), true);
-  assert.deepEqual(conversations('ada').map(({ id }) => id), ['e', 'd', 'c', 'b']);
+  assert.deepEqual(
+    conversations('ada').map(({ id }) => id),
+    ['e', 'd', 'c', 'b'],
+  );
   assert.equal(save('ada', 'f', say('f'.repeat(20_000))), false);
   assert.equal(save('ada', 'd', say('d'.repeat(20_000))), false);
   for (const id of ['b', 'c', 'd', 'e']) assert.equal(contentOf('ada', id)?.messages.length, 1, id);
@@ -91,7 +118,10 @@ test('what cannot be put back in one piece is not begun', () => {
   assert.equal(save('ada', 'one', say('second')), false);
   assert.equal(save('ada', 'two', say('x'.repeat(5_000))), false);
   localStorage.setItem = setItem;
-  assert.deepEqual([contentOf('ada', 'one')?.messages, contentOf('ada', 'two'), kept.get('toolyard.chats/ada')], [[say('first')], null, list]);
+  assert.deepEqual(
+    [contentOf('ada', 'one')?.messages, contentOf('ada', 'two'), kept.get('toolyard.chats/ada')],
+    [[say('first')], null, list],
+  );
 });
 
 test('one message that is too long does not empty the conversation', () => {

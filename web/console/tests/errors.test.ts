@@ -7,12 +7,16 @@ test('only what fetch says of a server that is not there is said so', () => {
   for (const words of ['Failed to fetch', 'NetworkError when attempting to fetch resource.', 'Load failed', 'network error']) {
     assert.equal(told(new TypeError(words)), 'The server cannot be reached.');
   }
-  assert.equal(told(new TypeError("Cannot read properties of undefined (reading 'x')")), "Cannot read properties of undefined (reading 'x')");
+  assert.equal(
+    told(new TypeError("Cannot read properties of undefined (reading 'x')")),
+    "Cannot read properties of undefined (reading 'x')",
+  );
   assert.equal(told('plain'), 'plain');
 });
 
 test('a refusal knows how long to wait', async () => {
-  const refused = (headers: Record<string, string>) => refusedBy(new Response('{"error":{"code":"BUSY","message":"Later."}}', { status: 429, headers }));
+  const refused = (headers: Record<string, string>) =>
+    refusedBy(new Response('{"error":{"code":"BUSY","message":"Later."}}', { status: 429, headers }));
   const asked = await refused({ 'Retry-After': '7' });
   assert.deepEqual([asked.message, asked.status, asked.retryAfterMs], ['Later.', 429, 7_000]);
   assert.equal((await refused({})).retryAfterMs, undefined);
@@ -22,5 +26,8 @@ test('a refusal knows how long to wait', async () => {
 
 test('a token ends soon in its last ten minutes', () => {
   const now = Date.parse('2026-01-02T00:00:00Z');
-  assert.deepEqual(['2026-01-02T00:10:01Z', '2026-01-02T00:10:00Z', '2026-01-01T00:00:00Z', ''].map((end) => endsSoon(end, now)), [false, true, true, false]);
+  assert.deepEqual(
+    ['2026-01-02T00:10:01Z', '2026-01-02T00:10:00Z', '2026-01-01T00:00:00Z', ''].map((end) => endsSoon(end, now)),
+    [false, true, true, false],
+  );
 });

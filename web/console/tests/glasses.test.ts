@@ -1,6 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FIRST, logged, loggedCall, looked, MAX_ALOUD, MAX_LOG, MAX_LOGGED_CALLS, parted, received, seen, spokenEnded } from '../src/pages/glasses/state';
+import {
+  FIRST,
+  logged,
+  loggedCall,
+  looked,
+  MAX_ALOUD,
+  MAX_LOG,
+  MAX_LOGGED_CALLS,
+  parted,
+  received,
+  seen,
+  spokenEnded,
+} from '../src/pages/glasses/state';
 import { speechAt } from '../src/pages/glasses/tts-address';
 import { battery, gesturesOf, headPosition, MAX_TEXT, played, readMessage, wear, words, wordsOf } from '../src/pages/glasses/wire';
 
@@ -17,13 +29,28 @@ test('every layout is read, and what is broken or unknown harms nobody', () => {
   assert.deepEqual(layout({ layoutType: 'double_text_wall', topText: 'a', bottomText: 'b' }), { kind: 'two', top: 'a', bottom: 'b' });
   assert.deepEqual(layout({ layoutType: 'reference_card', title: 'a', text: 'b' }), { kind: 'card', title: 'a', text: 'b' });
   assert.deepEqual(layout({ layoutType: 'dashboard_card', leftText: 'a', rightText: 'b' }), { kind: 'sides', left: 'a', right: 'b' });
-  assert.deepEqual(layout({ layoutType: 'bitmap_view', data: 'Qk0=' }), { kind: 'picture', frames: ['Qk0='], intervalMs: 0, repeat: false });
-  assert.deepEqual(layout({ layoutType: 'bitmap_animation', frames: ['Qk0=', 'Qk1='], interval: 1, repeat: true }), { kind: 'picture', frames: ['Qk0=', 'Qk1='], intervalMs: 100, repeat: true });
+  assert.deepEqual(layout({ layoutType: 'bitmap_view', data: 'Qk0=' }), {
+    kind: 'picture',
+    frames: ['Qk0='],
+    intervalMs: 0,
+    repeat: false,
+  });
+  assert.deepEqual(layout({ layoutType: 'bitmap_animation', frames: ['Qk0=', 'Qk1='], interval: 1, repeat: true }), {
+    kind: 'picture',
+    frames: ['Qk0=', 'Qk1='],
+    intervalMs: 100,
+    repeat: true,
+  });
   assert.deepEqual(layout({ layoutType: 'clear_view' }), { kind: 'clear' });
   assert.deepEqual(layout({ layoutType: 'hologram' }), { kind: 'unknown', name: 'hologram' });
   assert.deepEqual(layout({ layoutType: 'text_wall', text: 7 }), { kind: 'text', text: '' });
   // What is no base64 never gets into the address of a picture.
-  assert.deepEqual(layout({ layoutType: 'bitmap_view', data: 'x" onerror="' }), { kind: 'picture', frames: [], intervalMs: 0, repeat: false });
+  assert.deepEqual(layout({ layoutType: 'bitmap_view', data: 'x" onerror="' }), {
+    kind: 'picture',
+    frames: [],
+    intervalMs: 0,
+    repeat: false,
+  });
   const long = layout({ layoutType: 'text_wall', text: 'x'.repeat(MAX_TEXT + 1) });
   assert.equal(long?.kind === 'text' && long.text.length, MAX_TEXT);
 });
@@ -33,15 +60,32 @@ test('other messages, and what is none', () => {
   assert.deepEqual(read({ type: 'auth_error', message: 'expired' }), { type: 'refused', message: 'expired' });
   assert.deepEqual(read({ type: 'microphone_state_change', isMicrophoneEnabled: true }), { type: 'microphone', on: true });
   const play = { type: 'play', app: 'a', requestId: 'r', url: 'https://x/tts', text: 'milk', volume: 1, stopOthers: true };
-  assert.deepEqual(read({ type: 'audio_play_request', packageName: 'a', requestId: 'r', audioUrl: 'https://x/tts', volume: 3, text: 'milk' }), play);
+  assert.deepEqual(
+    read({ type: 'audio_play_request', packageName: 'a', requestId: 'r', audioUrl: 'https://x/tts', volume: 3, text: 'milk' }),
+    play,
+  );
   assert.equal(read({ type: 'photo_request', appId: 'a' })?.type, 'wish');
   const replyOf = (message: object) => {
     const wish = read(message);
     return wish?.type === 'wish' ? wish.reply : null;
   };
-  assert.deepEqual(replyOf({ type: 'photo_request', requestId: 'p' }), { type: 'photo_response', requestId: 'p', success: false, error: { code: 'CAMERA_INIT_FAILED', message: 'the simulator has no camera' } });
-  assert.deepEqual(replyOf({ type: 'rgb_led_control', requestId: 'l' }), { type: 'rgb_led_control_response', requestId: 'l', success: true });
-  assert.deepEqual(replyOf({ type: 'start_stream', streamId: 's' }), { type: 'rtmp_stream_status', streamId: 's', status: 'error', errorDetails: 'the simulator has no camera' });
+  assert.deepEqual(replyOf({ type: 'photo_request', requestId: 'p' }), {
+    type: 'photo_response',
+    requestId: 'p',
+    success: false,
+    error: { code: 'CAMERA_INIT_FAILED', message: 'the simulator has no camera' },
+  });
+  assert.deepEqual(replyOf({ type: 'rgb_led_control', requestId: 'l' }), {
+    type: 'rgb_led_control_response',
+    requestId: 'l',
+    success: true,
+  });
+  assert.deepEqual(replyOf({ type: 'start_stream', streamId: 's' }), {
+    type: 'rtmp_stream_status',
+    streamId: 's',
+    status: 'error',
+    errorDetails: 'the simulator has no camera',
+  });
   assert.equal(replyOf({ type: 'show_wifi_setup' }), undefined);
   assert.deepEqual(read({ type: 'udp_ping_ack' }), { type: 'other', name: 'udp_ping_ack' });
   for (const none of ['', '{', '[]', 'null', '{"type":1}']) assert.equal(readMessage(none), null);
@@ -57,16 +101,23 @@ test('the messages of the device are those of the phone', () => {
 });
 
 test('glasses have the gestures that their buttons report', () => {
-  const gestures = (events: string[], type = 'press') => gesturesOf({ modelName: 'M', hasButton: true, button: { buttons: [{ type, events }] } });
-  assert.deepEqual(gestures(['press', 'double_press', 'long_press']).map((one) => one.name), ['Press', 'Press twice', 'Press long']);
-  assert.deepEqual(gestures(['press']).map((one) => one.messages), [
-    [{ type: 'button_press', buttonId: 'main', pressType: 'short' }],
-    [{ type: 'button_press', buttonId: 'main', pressType: 'long' }],
-  ]);
-  assert.deepEqual(gestures(['TAP', 'SWIPE_UP', 'MOONWALK'], 'swipe1d').map((one) => one.messages[0]), [
-    { type: 'touch_event', device_model: 'M', gesture_name: 'single_tap' },
-    { type: 'touch_event', device_model: 'M', gesture_name: 'up_swipe' },
-  ]);
+  const gestures = (events: string[], type = 'press') =>
+    gesturesOf({ modelName: 'M', hasButton: true, button: { buttons: [{ type, events }] } });
+  assert.deepEqual(
+    gestures(['press', 'double_press', 'long_press']).map((one) => one.name),
+    ['Press', 'Press twice', 'Press long'],
+  );
+  assert.deepEqual(
+    gestures(['press']).map((one) => one.messages),
+    [[{ type: 'button_press', buttonId: 'main', pressType: 'short' }], [{ type: 'button_press', buttonId: 'main', pressType: 'long' }]],
+  );
+  assert.deepEqual(
+    gestures(['TAP', 'SWIPE_UP', 'MOONWALK'], 'swipe1d').map((one) => one.messages[0]),
+    [
+      { type: 'touch_event', device_model: 'M', gesture_name: 'single_tap' },
+      { type: 'touch_event', device_model: 'M', gesture_name: 'up_swipe' },
+    ],
+  );
   assert.deepEqual(gesturesOf({ modelName: 'M', hasButton: false, button: { buttons: [{ type: 'press', events: ['press'] }] } }), []);
 });
 
@@ -105,7 +156,8 @@ test('log and transcript have a bound', () => {
   let worn = FIRST;
   for (let place = 0; place < MAX_LOG + 5; place += 1) worn = logged(worn, 'you', `word ${place}`, null, AT);
   assert.deepEqual([worn.log.length, worn.log[0]?.text], [MAX_LOG, `word ${MAX_LOG + 4}`]);
-  for (let place = 0; place < MAX_ALOUD + 5; place += 1) worn = received(worn, { type: 'play', app: 'a', requestId: 'r', url: '', text: `say ${place}`, volume: 1, stopOthers: true }, AT);
+  for (let place = 0; place < MAX_ALOUD + 5; place += 1)
+    worn = received(worn, { type: 'play', app: 'a', requestId: 'r', url: '', text: `say ${place}`, volume: 1, stopOthers: true }, AT);
   assert.equal(worn.aloud.length, MAX_ALOUD);
   const [newest] = worn.aloud;
   assert.ok(newest);
@@ -127,13 +179,23 @@ test('only speech of this server is fetched, and a signed address without the cr
   const at = (address: string) => speechAt(address, 'https://yard.example');
   assert.deepEqual(at('https://yard.example/api/tts?text=a'), { path: '/api/tts?text=a', signed: false });
   assert.deepEqual(at('http://127.0.0.1:8787/api/tts?text=a&signature=s'), { path: '/api/tts?text=a&signature=s', signed: true });
-  for (const other of ['https://yard.example/api/tokens', 'https://yard.example/api/tts/../tokens?signature=s', 'https://evil.example/api/tts?text=a', 'https://evil.example/a.mp3?signature=s', 'https://']) assert.equal(at(other), null);
+  for (const other of [
+    'https://yard.example/api/tokens',
+    'https://yard.example/api/tts/../tokens?signature=s',
+    'https://evil.example/api/tts?text=a',
+    'https://evil.example/a.mp3?signature=s',
+    'https://',
+  ])
+    assert.equal(at(other), null);
 });
 
 test('a call is logged once, whether the stream or the ledger told it first', () => {
   let worn = loggedCall(FIRST, 'c1', 'answered add: OK', 'a', AT);
   worn = loggedCall(worn, 'c1', 'answered add: OK', 'a', AT);
-  assert.deepEqual(worn.log.map((one) => [one.kind, one.text, one.app]), [['call', 'answered add: OK', 'a']]);
+  assert.deepEqual(
+    worn.log.map((one) => [one.kind, one.text, one.app]),
+    [['call', 'answered add: OK', 'a']],
+  );
   for (let count = 0; count <= MAX_LOGGED_CALLS; count += 1) worn = loggedCall(worn, `more${count}`, 'answered add: OK', 'a', AT);
   assert.equal(worn.loggedCalls.length, MAX_LOGGED_CALLS);
 });

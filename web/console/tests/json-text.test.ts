@@ -24,7 +24,18 @@ test('says line, column and what is wrong', () => {
 });
 
 test('takes what JSON.parse takes, and refuses what it refuses', () => {
-  const fine = ['1', '-0.5e+3', 'null', '"\\u00e9\\n"', '[]', '{}', '[1,[2,{"a":[true,false,null]}]]', ' {"__proto__": 1} ', '{"a":"}"}', '\r\n[\r\n1\r\n]'];
+  const fine = [
+    '1',
+    '-0.5e+3',
+    'null',
+    '"\\u00e9\\n"',
+    '[]',
+    '{}',
+    '[1,[2,{"a":[true,false,null]}]]',
+    ' {"__proto__": 1} ',
+    '{"a":"}"}',
+    '\r\n[\r\n1\r\n]',
+  ];
   for (const text of fine) {
     const parsed = parseJson(text);
     assert.ok(parsed.ok, text);
@@ -37,8 +48,13 @@ test('takes what JSON.parse takes, and refuses what it refuses', () => {
 });
 
 test('finds the line of a path, or of the nearest part above it', () => {
-  const parsed = parseJson('{\n  "properties": {\n    "x": {\n      "type": "strin"\n    }\n  },\n  "required": [\n    "x",\n    "y"\n  ]\n}');
+  const parsed = parseJson(
+    '{\n  "properties": {\n    "x": {\n      "type": "strin"\n    }\n  },\n  "required": [\n    "x",\n    "y"\n  ]\n}',
+  );
   assert.ok(parsed.ok);
   const line = (path: string) => placeIn(parsed.places, path)?.line;
-  assert.deepEqual(['.properties.x.type', '.required[1]', '.required.0', '.properties.x.items.type', '.nothing', ''].map(line), [4, 9, 8, 3, 1, 1]);
+  assert.deepEqual(
+    ['.properties.x.type', '.required[1]', '.required.0', '.properties.x.items.type', '.nothing', ''].map(line),
+    [4, 9, 8, 3, 1, 1],
+  );
 });

@@ -5,7 +5,25 @@ import { asksAgain, compare } from '../src/plugins/trust/compare';
 import { hashOf, judge, toolsHashOf, type Status, type Verdict } from '../src/plugins/trust/judge';
 import { readManifest, type Manifest } from '../src/plugins/trust/manifest';
 import { NO_PERMISSIONS, isEmpty } from '../src/plugins/trust/permissions';
-import { at, entry, judged, key, NOW, OLDER, plugin, publicOf, RAW_DIGEST, read, RSA, RSA_OTHER, seal, signed, spki, world, type Value } from './trust-fixture';
+import {
+  at,
+  entry,
+  judged,
+  key,
+  NOW,
+  OLDER,
+  plugin,
+  publicOf,
+  RAW_DIGEST,
+  read,
+  RSA,
+  RSA_OTHER,
+  seal,
+  signed,
+  spki,
+  world,
+  type Value,
+} from './trust-fixture';
 
 function refused(verdict: Verdict, status: Status, why: RegExp): void {
   assert.equal(verdict.status, status, verdict.reason);
@@ -25,7 +43,10 @@ const OTHER_HASH = 'a'.repeat(64);
 test('a signed plugin runs with what it asks for', async () => {
   const manifest = await signed(plugin(), key(1));
   const verdict = await judged(manifest);
-  assert.deepEqual([verdict.status, verdict.by, verdict.owner, verdict.runs, verdict.covers], ['signed', (await publicOf(key(1))).id, 'Ada', true, 'everything']);
+  assert.deepEqual(
+    [verdict.status, verdict.by, verdict.owner, verdict.runs, verdict.covers],
+    ['signed', (await publicOf(key(1))).id, 'Ada', true, 'everything'],
+  );
   assert.deepEqual(verdict.permissions, manifest.permissions);
   assert.equal(verdict.contentHash, await hashOf(read(plugin())), 'signing does not change the content');
   const again = readManifest(JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(manifest.raw)).reverse()), null, 2));
@@ -53,7 +74,9 @@ test('a change anywhere is seen', async () => {
 test('an unsigned plugin runs only where somebody said so', async () => {
   const manifest = read(plugin());
   const hash = await hashOf(manifest);
-  const allow = (id: string, contentHash: string | null, permissions = manifest.permissions) => ({ allowed: [{ id, contentHash, permissions }] });
+  const allow = (id: string, contentHash: string | null, permissions = manifest.permissions) => ({
+    allowed: [{ id, contentHash, permissions }],
+  });
   refused(await judged(manifest), 'unsigned', /nobody has signed it/);
   refused(await judged(manifest, allow('com.example.other', null)), 'unsigned', /nobody/);
   refused(await judged(manifest, allow('com.example.time', OTHER_HASH)), 'unsigned', /nobody/);
@@ -68,13 +91,18 @@ test('an unsigned plugin runs only where somebody said so', async () => {
 test('keys that are unknown, not yet good, or ran out', async () => {
   const manifest = await signed(plugin(), key(1));
   refused(await judged(await signed(plugin(), key(2))), 'unknown-key', /no key list that is believed/);
-  const withKey = async (more: object) => judged(manifest, { keys: { number: 0, expiresAt: null, keys: [await entry(spki(key(1)), 'Ada', more)] } });
+  const withKey = async (more: object) =>
+    judged(manifest, { keys: { number: 0, expiresAt: null, keys: [await entry(spki(key(1)), 'Ada', more)] } });
   refused(await withKey({ notBefore: NOW + 1 }), 'unknown-key', /not believed before/);
   refused(await withKey({ expiresAt: NOW }), 'expired', /ran out at 2026-06-01T00:00:00Z/);
   assert.ok((await withKey({ expiresAt: NOW + 1, notBefore: NOW })).runs);
   const ground = await world();
   refused(await judge(manifest, { ...ground, keys: { ...ground.keys, expiresAt: NOW } }), 'unknown-key', /the key list ran out/);
-  refused(await judge(manifest, { ...ground, revocations: { ...ground.revocations, expiresAt: NOW } }), 'expired', /revocation list ran out/);
+  refused(
+    await judge(manifest, { ...ground, revocations: { ...ground.revocations, expiresAt: NOW } }),
+    'expired',
+    /revocation list ran out/,
+  );
   const short = await signed({ ...plugin(), expiresAt: '2026-06-01T00:00:00Z' }, key(1));
   refused(await judged(short), 'expired', /the plugin ran out/);
   assert.ok((await judged(short, { now: at('2026-05-31') })).runs);
@@ -82,7 +110,9 @@ test('keys that are unknown, not yet good, or ran out', async () => {
 
 test('what was called back does not run', async () => {
   const manifest = await signed(plugin(), key(1));
-  const revoking = (id: string, contentHash: string | null) => ({ revocations: { number: 0, expiresAt: null, keys: [], plugins: [{ id, contentHash, reason: 'steals' }] } });
+  const revoking = (id: string, contentHash: string | null) => ({
+    revocations: { number: 0, expiresAt: null, keys: [], plugins: [{ id, contentHash, reason: 'steals' }] },
+  });
   refused(await judged(manifest, revoking('com.example.time', null)), 'revoked', /called back: steals/);
   refused(await judged(manifest, revoking('x', await hashOf(manifest))), 'revoked', /steals/);
   assert.ok((await judged(manifest, revoking('com.example.time', OTHER_HASH))).runs, 'another version');
@@ -95,7 +125,14 @@ test('what was called back does not run', async () => {
   const keys = { number: 0, expiresAt: null, keys: [await entry(spki(key(1)), 'Ada', { revokedAt: NOW })] };
   refused(await judged(manifest, { keys }), 'revoked', /called back at 2026-06-01/);
   assert.ok((await judged(manifest, { keys, now: at('2026-05-31') })).runs, 'not yet');
-  refused(await judged(changed(manifest, (m) => (m.name = 'Other')), { keys }), 'revoked', /was called back/);
+  refused(
+    await judged(
+      changed(manifest, (m) => (m.name = 'Other')),
+      { keys },
+    ),
+    'revoked',
+    /was called back/,
+  );
 });
 
 test('what was installed is pinned', async () => {
@@ -127,11 +164,18 @@ test('tools of the older form are hashed again', async () => {
 
 test('a curator may have several keys and lose one; kinds are not mixed', async () => {
   const ground = await world();
-  const more = [await entry(RSA_OTHER, 'The curators', { curatorId: 'curator-1', revokedAt: NOW }), await entry(spki(key(3)), 'The curators', { curatorId: 'curator-1' })];
+  const more = [
+    await entry(RSA_OTHER, 'The curators', { curatorId: 'curator-1', revokedAt: NOW }),
+    await entry(spki(key(3)), 'The curators', { curatorId: 'curator-1' }),
+  ];
   const keys = { ...ground.keys, keys: [...more, ...ground.keys.keys] };
   assert.ok((await judged(older(), { keys })).runs);
   const rsa = (await entry(RSA, 'x')).keyId;
-  refused(await judged(older(), { keys, revocations: { ...ground.revocations, keys: [{ keyId: rsa, reason: '' }] } }), 'revoked', /was called back/);
+  refused(
+    await judged(older(), { keys, revocations: { ...ground.revocations, keys: [{ keyId: rsa, reason: '' }] } }),
+    'revoked',
+    /was called back/,
+  );
   const manifest = await signed(plugin(), key(1));
   refused(await judged(changed(manifest, (m) => (m.alg = 'RS256'))), 'unknown-key', /no key list/);
   refused(await judged(changed(manifest, (m) => (m.keyId = rsa))), 'unknown-key', /no key list/);

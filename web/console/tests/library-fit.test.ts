@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fitWords } from '../src/pages/library/fit';
 
-const fit = (missingRequired: string[], missingOptional: string[] = [], deviceKnown = true) => ({ fits: missingRequired.length === 0, deviceKnown, missingRequired, missingOptional });
+const fit = (missingRequired: string[], missingOptional: string[] = [], deviceKnown = true) => ({
+  fits: missingRequired.length === 0,
+  deviceKnown,
+  missingRequired,
+  missingOptional,
+});
 
 test('whether an app fits is said in words', () => {
   const words = (...given: Parameters<typeof fit>) => fitWords(fit(...given), 'Even Realities G1').words;

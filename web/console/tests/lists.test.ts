@@ -12,7 +12,13 @@ async function keys(number: number, more: Value = {}): Promise<Value> {
   const { id } = await publicOf(key(1));
   return { type: 'toolyard/keys', number, issuedAt: day, keys: [{ keyId: id, key: spki(key(1)), owner: 'Ada' }], ...more };
 }
-const revocations = (number: number, more: Value = {}): Value => ({ type: 'toolyard/revocations', number, issuedAt: day, plugins: [{ id: 'a', reason: 'r' }], ...more });
+const revocations = (number: number, more: Value = {}): Value => ({
+  type: 'toolyard/revocations',
+  number,
+  issuedAt: day,
+  plugins: [{ id: 'a', reason: 'r' }],
+  ...more,
+});
 const handOver = (from: KeyObject, to: KeyObject) => seal({ type: 'toolyard/root', root: spki(to), issuedAt: day }, from);
 const text = async (value: Value | Promise<Value>, by = ROOT) => JSON.stringify(await seal(await value, by));
 const pin = async (): Promise<Pin> => ({ root: await publicOf(ROOT), keysSeen: 0, revocationsSeen: 0 });
@@ -29,10 +35,19 @@ test('lists of others and changed ones are not', async () => {
   const first = await pin();
   const good = await text(keys(7));
   await assert.rejects(acceptKeys(first, await text(keys(7), key(1)), NOW), refusedAs('other-root'));
-  for (const [from, to] of [['"Ada"', '"Eve"'], ['"number":7', '"number":8'], ['"signature":"', '"signature":"AA']] as const) {
+  for (const [from, to] of [
+    ['"Ada"', '"Eve"'],
+    ['"number":7', '"number":8'],
+    ['"signature":"', '"signature":"AA'],
+  ] as const) {
     await assert.rejects(acceptKeys(first, good.replace(from, to), NOW), refusedAs('modified'), from);
   }
-  for (const [from, to] of [['Ed25519', 'none'], ['toolyard/keys', 'toolyard/x'], ['"alg":"Ed25519","keyId":', '"alg":"Ed25519","k":'], ['{', '[']] as const) {
+  for (const [from, to] of [
+    ['Ed25519', 'none'],
+    ['toolyard/keys', 'toolyard/x'],
+    ['"alg":"Ed25519","keyId":', '"alg":"Ed25519","k":'],
+    ['{', '['],
+  ] as const) {
     await assert.rejects(acceptKeys(first, good.replace(from, to), NOW), refusedAs('malformed'), from);
   }
   await assert.rejects(acceptKeys(first, ' '.repeat(4 * 1024 * 1024 + 1), NOW), refusedAs('too-large'));
@@ -58,7 +73,10 @@ test('a root hands over to the next, and is not believed again', async () => {
   const [, far] = await acceptKeys(await pin(), await text(keys(5, { handovers }), key(102)), NOW);
   assert.equal(far.root.text, spki(key(102)));
   await assert.rejects(acceptKeys(far, await text(keys(9)), NOW), refusedAs('other-root'));
-  await assert.rejects(acceptKeys(far, await text(keys(9, { handovers: [await handOver(ROOT, key(66))] }), key(66)), NOW), refusedAs('other-root'));
+  await assert.rejects(
+    acceptKeys(far, await text(keys(9, { handovers: [await handOver(ROOT, key(66))] }), key(66)), NOW),
+    refusedAs('other-root'),
+  );
   const [, same] = await acceptKeys(await pin(), await text(keys(2, { handovers: [handovers[0]] })), NOW);
   assert.equal(same.root.text, spki(ROOT), 'told before it is used');
 });
@@ -71,7 +89,12 @@ test('what was taken before counts after a handover, and what cannot be read any
   const [, after] = await acceptKeys(before, list, NOW);
   assert.equal((await keptRevocations(after, old, spki(ROOT))).plugins.length, 1);
   assert.equal((await keptKeys(after, list)).keys.length, 1);
-  for (const broken of [await keptRevocations(after, old, spki(key(101))), await keptRevocations(after, old.replace('"r"', '"s"'), spki(ROOT)), await keptRevocations(after, old, 'x'), await keptKeys(after, 'x')]) {
+  for (const broken of [
+    await keptRevocations(after, old, spki(key(101))),
+    await keptRevocations(after, old.replace('"r"', '"s"'), spki(ROOT)),
+    await keptRevocations(after, old, 'x'),
+    await keptKeys(after, 'x'),
+  ]) {
     assert.equal(broken.expiresAt, 0);
   }
   assert.deepEqual([(await keptRevocations(after, null, spki(ROOT))).expiresAt, (await keptKeys(after, null)).expiresAt], [null, null]);
@@ -103,7 +126,10 @@ test('every bound is kept', async () => {
   ]) {
     await assert.rejects(acceptKeys(first, await text(keys(1, wrong)), NOW), refusedAs('malformed'), JSON.stringify(wrong).slice(0, 80));
   }
-  await assert.rejects(acceptRevocations(first, await text(revocations(1, { plugins: [{ id: 'a', reason: 'x'.repeat(501) }] })), NOW), refusedAs('malformed'));
+  await assert.rejects(
+    acceptRevocations(first, await text(revocations(1, { plugins: [{ id: 'a', reason: 'x'.repeat(501) }] })), NOW),
+    refusedAs('malformed'),
+  );
   const rsa = RSA.replace(/-----[^-]+-----|\s/g, '');
   const toRsa = await seal({ type: 'toolyard/root', root: rsa, issuedAt: day }, ROOT);
   await assert.rejects(acceptKeys(first, await text(keys(2, { handovers: [toRsa] }), key(67)), NOW), refusedAs('other-root'));

@@ -20,7 +20,10 @@ test('a developer is told what to do when the app cannot be reached', () => {
   assert.ok(!help.steps.join(' ').includes('session app'));
   assert.match(help.curl ?? '', /^curl -i 'http:\/\/127\.0\.0\.1:7010\/tool'/);
   assert.match(help.curl ?? '', /it'\\''s/, 'whatever is in it, it is one word of the shell');
-  assert.match(helpFor('APP_NOT_AVAILABLE', { kind: 'session', publicUrl: 'https://a.example' }, 'x', {})?.steps.join(' ') ?? '', /port is 443.*session app/);
+  assert.match(
+    helpFor('APP_NOT_AVAILABLE', { kind: 'session', publicUrl: 'https://a.example' }, 'x', {})?.steps.join(' ') ?? '',
+    /port is 443.*session app/,
+  );
   assert.match(helpFor('APP_NOT_AVAILABLE', { kind: 'session', publicUrl: null }, 'x', {})?.title ?? '', /no URL/);
   assert.equal(helpFor('EXECUTION_ERROR', { kind: 'session', publicUrl: 'http://x' }, 'x', {}), undefined);
 });

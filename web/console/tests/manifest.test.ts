@@ -1,7 +1,7 @@
 /** Every rule of manifests, with its place: those of `protocol::plugin::read`. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ManifestError, readManifest } from '../src/plugins/trust/manifest';
+import { type ManifestError, readManifest } from '../src/plugins/trust/manifest';
 import { allowsHost, beyond, hostProblem, inWords, isAddress, readPermissions, within } from '../src/plugins/trust/permissions';
 import { toldOf, type Problem } from '../src/plugins/trust/problem';
 import type { Json } from '../src/plugins/trust/strict';
@@ -77,12 +77,38 @@ test('every rule is told with its place', () => {
 });
 
 test('hosts', () => {
-  for (const good of ['api.example.com', 'localhost', '*.example.com', '127.0.0.1', 'xn--bcher-kva.example', 'a-b.c1']) assert.equal(hostProblem(good), null, good);
-  for (const bad of ['https://a.com', 'a.com/x', 'a.com:443', '[::1]', '*', '*.com', 'a.*.com', '*a.b.com', '', 'A.com', 'a..com', 'a.com.', '-a.com', 'bücher.example', '127.1', '0x7f.0.0.1', '*.0.0.1', '1.2.3.0x4', 'a'.repeat(64)]) {
+  for (const good of ['api.example.com', 'localhost', '*.example.com', '127.0.0.1', 'xn--bcher-kva.example', 'a-b.c1'])
+    assert.equal(hostProblem(good), null, good);
+  for (const bad of [
+    'https://a.com',
+    'a.com/x',
+    'a.com:443',
+    '[::1]',
+    '*',
+    '*.com',
+    'a.*.com',
+    '*a.b.com',
+    '',
+    'A.com',
+    'a..com',
+    'a.com.',
+    '-a.com',
+    'bücher.example',
+    '127.1',
+    '0x7f.0.0.1',
+    '*.0.0.1',
+    '1.2.3.0x4',
+    'a'.repeat(64),
+  ]) {
     assert.notEqual(hostProblem(bad), null, bad);
   }
   assert.ok(isAddress('127.0.0.1') && !isAddress('localhost') && !isAddress('1.2.3.example'));
-  assert.ok(allowsHost('*.example.com', 'a.b.example.com') && !allowsHost('*.example.com', 'example.com') && !allowsHost('*.example.com', 'evilexample.com') && !allowsHost('*.example.com', '.example.com'));
+  assert.ok(
+    allowsHost('*.example.com', 'a.b.example.com') &&
+      !allowsHost('*.example.com', 'example.com') &&
+      !allowsHost('*.example.com', 'evilexample.com') &&
+      !allowsHost('*.example.com', '.example.com'),
+  );
 });
 
 test('permissions: both, and beyond', () => {

@@ -19,7 +19,12 @@ beforeEach(() => {
 test('data belongs to a plugin, whoever signed it and a user', () => {
   pluginStorage('a', 'key1', 'ada').set('x', '1');
   assert.equal(pluginStorage('a', 'key1', 'ada').get('x'), '1');
-  for (const [plugin, signer, user] of [['a', 'key2', 'ada'], ['a', null, 'ada'], ['a', 'key1', 'bob'], ['b', 'key1', 'ada']] as const) {
+  for (const [plugin, signer, user] of [
+    ['a', 'key2', 'ada'],
+    ['a', null, 'ada'],
+    ['a', 'key1', 'bob'],
+    ['b', 'key1', 'ada'],
+  ] as const) {
     assert.equal(pluginStorage(plugin, signer, user).get('x'), null, `${plugin} ${signer} ${user}`);
   }
 });

@@ -23,12 +23,21 @@ test('what is hidden keeps the last that was known of it', () => {
 test('parameters and effects are told in words', () => {
   const definition = {
     inputSchema: {
-      properties: { a: { type: 'string', description: 'A' }, b: { type: ['integer', 'null'] }, c: { enum: ['x', 1] }, d: { type: 'array', items: { type: 'number' } }, e: true },
+      properties: {
+        a: { type: 'string', description: 'A' },
+        b: { type: ['integer', 'null'] },
+        c: { enum: ['x', 1] },
+        d: { type: 'array', items: { type: 'number' } },
+        e: true,
+      },
       required: ['a'],
     },
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
   };
-  assert.deepEqual(parametersOf(definition).map(({ name, type, required }) => `${name}: ${type}${required ? '!' : ''}`), ['a: text!', 'b: whole number', 'c: one of x, 1', 'd: list of number', 'e: anything']);
+  assert.deepEqual(
+    parametersOf(definition).map(({ name, type, required }) => `${name}: ${type}${required ? '!' : ''}`),
+    ['a: text!', 'b: whole number', 'c: one of x, 1', 'd: list of number', 'e: anything'],
+  );
   assert.deepEqual(effects(definition), ['only reads', 'safe to repeat']);
   assert.deepEqual(parametersOf(undefined), []);
 });

@@ -17,7 +17,8 @@ globalThis.fetch = async (input, init) => {
   const token = (request.headers.get('Authorization') ?? '').replace('Bearer ', '');
   const path = new URL(request.url).pathname;
   asked.push(`${request.method} ${path} ${token || '-'}${request.method === 'POST' ? ` ${await request.text()}` : ''}`);
-  if (!good.has(token) || (noUser && path !== '/api/me')) return Response.json({ error: { code: 'UNAUTHORIZED', message: 'no' } }, { status: 401 });
+  if (!good.has(token) || (noUser && path !== '/api/me'))
+    return Response.json({ error: { code: 'UNAUTHORIZED', message: 'no' } }, { status: 401 });
   return Response.json({ asked: path });
 };
 
@@ -132,7 +133,12 @@ test('a token for this tab alone leaves what the other tabs have', async () => {
 });
 
 test('who comes back: the same user, or another one', async () => {
-  const people: Record<string, { name: string; operates?: boolean }> = { ada: { name: 'ada' }, boss: { name: 'boss', operates: true }, carol: { name: 'carol', operates: true }, fired: { name: 'boss' } };
+  const people: Record<string, { name: string; operates?: boolean }> = {
+    ada: { name: 'ada' },
+    boss: { name: 'boss', operates: true },
+    carol: { name: 'carol', operates: true },
+    fired: { name: 'boss' },
+  };
   const ask = async (next: Session) => {
     assert.equal(next.kind, 'token');
     const { token: which, actingFor } = next as Session & { kind: 'token' };
@@ -148,6 +154,7 @@ test('who comes back: the same user, or another one', async () => {
   const boss = { name: 'boss', userId: 'ada' };
   assert.deepEqual(await comeBack('boss', token('old', 'ada'), boss, ask), { session: token('boss', 'ada'), isSame: true });
   // Another operator, the user themselves, and one who is no operator any more: what was typed is not theirs.
-  for (const other of ['carol', 'ada', 'fired']) assert.deepEqual(await comeBack(other, token('old', 'ada'), boss, ask), { session: token(other), isSame: false }, other);
+  for (const other of ['carol', 'ada', 'fired'])
+    assert.deepEqual(await comeBack(other, token('old', 'ada'), boss, ask), { session: token(other), isSame: false }, other);
   await assert.rejects(comeBack('none', token('old', 'ada'), boss, ask), { status: 401 });
 });

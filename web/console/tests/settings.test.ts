@@ -21,7 +21,10 @@ test('settings of apps become fields and come back as values', () => {
     assert.equal(shown(setting), field);
     assert.deepEqual(said(setting, field), { value });
   }
-  assert.deepEqual(readSettings([{ type: 'group', title: 'Sound' }, { type: 'titleValue', label: 'Version' }, null, {}, 7]), [{ words: 'Sound' }, { words: 'Version' }]);
+  assert.deepEqual(readSettings([{ type: 'group', title: 'Sound' }, { type: 'titleValue', label: 'Version' }, null, {}, 7]), [
+    { words: 'Sound' },
+    { words: 'Version' },
+  ]);
 });
 
 test('what was not edited goes back as it came, and defaults are not frozen', () => {
@@ -32,7 +35,16 @@ test('what was not edited goes back as it came, and defaults are not frozen', ()
     { key: 'unset', type: 'select', options: ['a'] },
   ]) as Setting[];
   assert.deepEqual(valuesOf(settings, new Map()), { values: { loud: 'yes', lines: 5 }, errors: new Map() });
-  assert.deepEqual(valuesOf(settings, new Map([['order', '2'], ['lines', '']])).values, { loud: 'yes', lines: '', order: 2 });
+  assert.deepEqual(
+    valuesOf(
+      settings,
+      new Map([
+        ['order', '2'],
+        ['lines', ''],
+      ]),
+    ).values,
+    { loud: 'yes', lines: '', order: 2 },
+  );
   const slider = [one({ type: 'slider', value: 3, max: 5 })];
   assert.deepEqual(valuesOf(slider, new Map([['k', '9']])), { values: {}, errors: new Map([['k', 'At most 5.']]) });
   assert.deepEqual(valuesOf(slider, new Map([['k', '']])).values, {});
@@ -40,14 +52,35 @@ test('what was not edited goes back as it came, and defaults are not frozen', ()
 
 test('a value out of bounds is said in words, and an empty one keeps the default', () => {
   const slider = one({ type: 'slider', min: 1, max: 5 });
-  assert.deepEqual([said(slider, '9'), said(slider, '0'), said(slider, 'x'), said(slider, ' ')], [{ error: 'At most 5.' }, { error: 'At least 1.' }, { error: 'Expected a number.' }, { value: undefined }]);
+  assert.deepEqual(
+    [said(slider, '9'), said(slider, '0'), said(slider, 'x'), said(slider, ' ')],
+    [{ error: 'At most 5.' }, { error: 'At least 1.' }, { error: 'Expected a number.' }, { value: undefined }],
+  );
   assert.deepEqual(said(one({ type: 'moon_phase' }), '{'), { error: 'Expected JSON.' });
 });
 
 test('an upstream goes through the form unharmed', () => {
-  const details = { name: 'GitHub', description: '', url: 'https://x/mcp', auth: 'headers' as const, headers: { Authorization: '(sealed)', 'X-A': 'b: c' }, include: ['get_*'], exclude: [], forAll: true };
+  const details = {
+    name: 'GitHub',
+    description: '',
+    url: 'https://x/mcp',
+    auth: 'headers' as const,
+    headers: { Authorization: '(sealed)', 'X-A': 'b: c' },
+    include: ['get_*'],
+    exclude: [],
+    forAll: true,
+  };
   assert.deepEqual(bodyOf(draftOf('github', details), false), { body: details });
-  const program = { name: '', description: '', command: 'npx', args: ['-y', 'a b'], env: { KEY: 'x=y' }, include: [], exclude: [], forAll: false };
+  const program = {
+    name: '',
+    description: '',
+    command: 'npx',
+    args: ['-y', 'a b'],
+    env: { KEY: 'x=y' },
+    include: [],
+    exclude: [],
+    forAll: false,
+  };
   assert.deepEqual(bodyOf(draftOf('files', program), false), { body: program });
 });
 

@@ -5,7 +5,13 @@ import { diffLines, diffSets, folded } from '../src/pages/apps/versions/diff';
 test('tools are added, removed and changed, with the texts before and after', () => {
   const from = {
     tools: [
-      { name: 'a', description: 'old', annotations: { readOnlyHint: true }, mentraExtensions: { activationPhrases: ['one'] }, inputSchema: { type: 'object', properties: {} } },
+      {
+        name: 'a',
+        description: 'old',
+        annotations: { readOnlyHint: true },
+        mentraExtensions: { activationPhrases: ['one'] },
+        inputSchema: { type: 'object', properties: {} },
+      },
       { name: 'gone', description: 'x' },
       { name: 'same', b: 1, a: 2 },
     ],
@@ -14,7 +20,12 @@ test('tools are added, removed and changed, with the texts before and after', ()
   const to = {
     tools: [
       { name: 'same', a: 2, b: 1 },
-      { name: 'a', description: 'new', mentraExtensions: { activationPhrases: { en: ['one'], de: ['eins'] } }, inputSchema: { properties: {}, type: 'object' } },
+      {
+        name: 'a',
+        description: 'new',
+        mentraExtensions: { activationPhrases: { en: ['one'], de: ['eins'] } },
+        inputSchema: { properties: {}, type: 'object' },
+      },
       { name: 'fresh', title: 'Fresh' },
     ],
     resources: [{ uri: 'x://y' }],
@@ -39,7 +50,8 @@ test('tools are added, removed and changed, with the texts before and after', ()
 });
 
 test('lines that both have come once, others before and after', () => {
-  const told = (before: string, after: string) => diffLines(before, after).map(({ kind, text }) => `${{ same: ' ', before: '-', after: '+' }[kind]}${text}`);
+  const told = (before: string, after: string) =>
+    diffLines(before, after).map(({ kind, text }) => `${{ same: ' ', before: '-', after: '+' }[kind]}${text}`);
   assert.deepEqual(told('a\nb\nc\nd', 'a\nx\nc\nd\ne'), [' a', '-b', '+x', ' c', ' d', '+e']);
   assert.deepEqual(told('', 'a'), ['-', '+a']);
   assert.deepEqual(told('a', 'a'), [' a']);

@@ -34,7 +34,13 @@ test('a tool that nobody changed is written as it came', () => {
 
 test('what the form changes is changed, and nothing else', () => {
   const draft = readDraft(TOOL);
-  const { definition } = writeDraft({ ...draft, title: 'Add it', hints: { ...draft.hints, destructiveHint: '', readOnlyHint: 'yes' }, byLanguage: false, category: '' });
+  const { definition } = writeDraft({
+    ...draft,
+    title: 'Add it',
+    hints: { ...draft.hints, destructiveHint: '', readOnlyHint: 'yes' },
+    byLanguage: false,
+    category: '',
+  });
   assert.deepEqual(definition, {
     ...TOOL,
     title: 'Add it',
@@ -80,9 +86,17 @@ test('a schema that the form cannot show stays a schema, with the reason', () =>
 });
 
 test('rows say what is wrong with them, and then the schema is not shown', () => {
-  const rows = [newRow(), { ...newRow(), name: 'a' }, { ...newRow(), name: 'a' }, { ...newRow(), name: 'n', type: 'integer' as const, choices: '1\n2.5' }];
+  const rows = [
+    newRow(),
+    { ...newRow(), name: 'a' },
+    { ...newRow(), name: 'a' },
+    { ...newRow(), name: 'n', type: 'integer' as const, choices: '1\n2.5' },
+  ];
   const { problems } = writeRows({ rows, rest: {} });
-  assert.deepEqual(problems.map(({ message }) => message), ['Each parameter needs a name.', 'There is another "a".', '"2.5" is no whole number.']);
+  assert.deepEqual(
+    problems.map(({ message }) => message),
+    ['Each parameter needs a name.', 'There is another "a".', '"2.5" is no whole number.'],
+  );
   const draft: Draft = { ...newDraft('t'), input: { view: 'form', rows, rest: {} } };
   assert.equal(switchView(draft, 'schema').draft, draft);
   assert.ok(writeDraft(draft).problems.length > 0);
@@ -99,7 +113,9 @@ test('ids and broken JSON are refused where they are typed', () => {
   assert.deepEqual(of(newDraft('')), ['Each tool needs an id.']);
   assert.deepEqual(of(newDraft('a:b')), ['A colon separates package and tool, so an id has none.']);
   assert.deepEqual(of(newDraft('a b')), ['An id has 1 to 128 letters, digits and signs, without spaces.']);
-  assert.deepEqual(of({ ...newDraft('a'), input: { view: 'schema', text: '{\n  "type": \n}' } }), ['Line 3, column 1: expected a value, found `}`.']);
+  assert.deepEqual(of({ ...newDraft('a'), input: { view: 'schema', text: '{\n  "type": \n}' } }), [
+    'Line 3, column 1: expected a value, found `}`.',
+  ]);
   const tagless = { ...newDraft('a'), byLanguage: true, phrases: [{ key: 'k', language: ' ', text: 'hi' }] };
   assert.deepEqual(of(tagless), ['Each phrase needs a language, such as en or de-AT.']);
 });
@@ -111,10 +127,21 @@ const NESTED: Json = {
       type: 'object',
       description: 'Where to',
       additionalProperties: false,
-      properties: { street: { type: 'string', default: 'Main St' }, geo: { type: ['object', 'null'], properties: { lat: { type: 'number', minimum: -90 } }, required: ['lat'] } },
+      properties: {
+        street: { type: 'string', default: 'Main St' },
+        geo: { type: ['object', 'null'], properties: { lat: { type: 'number', minimum: -90 } }, required: ['lat'] },
+      },
       required: ['street'],
     },
-    lines: { type: 'array', minItems: 1, items: { type: 'object', properties: { count: { type: 'integer', default: 1, enum: [1, 2] }, gift: { type: 'boolean', default: false } }, required: ['count'] } },
+    lines: {
+      type: 'array',
+      minItems: 1,
+      items: {
+        type: 'object',
+        properties: { count: { type: 'integer', default: 1, enum: [1, 2] }, gift: { type: 'boolean', default: false } },
+        required: ['count'],
+      },
+    },
     flags: { type: 'array', items: { type: 'boolean' } },
     free: { type: 'object' },
     empty: { type: 'object', properties: {}, required: [] },
@@ -125,13 +152,21 @@ const NESTED: Json = {
 test('objects and lists of objects have rows of their own, and come back as they were', () => {
   const read = readRows(NESTED);
   assert.ok('rows' in read);
-  assert.deepEqual(read.rows.map(({ name, type, required, rows }) => [name, type, required, rows.map((row) => `${row.name} ${row.type}${row.preset === '' ? '' : ` = ${row.preset}`}`)]), [
-    ['address', 'object', false, ['street string = Main St', 'geo object']],
-    ['lines', 'object[]', true, ['count integer = 1', 'gift boolean = false']],
-    ['flags', 'boolean[]', false, []],
-    ['free', 'object', false, []],
-    ['empty', 'object', false, []],
-  ]);
+  assert.deepEqual(
+    read.rows.map(({ name, type, required, rows }) => [
+      name,
+      type,
+      required,
+      rows.map((row) => `${row.name} ${row.type}${row.preset === '' ? '' : ` = ${row.preset}`}`),
+    ]),
+    [
+      ['address', 'object', false, ['street string = Main St', 'geo object']],
+      ['lines', 'object[]', true, ['count integer = 1', 'gift boolean = false']],
+      ['flags', 'boolean[]', false, []],
+      ['free', 'object', false, []],
+      ['empty', 'object', false, []],
+    ],
+  );
   const tool = { name: 'order', inputSchema: NESTED };
   assert.equal(JSON.stringify(writeDraft(readDraft(tool)).definition), JSON.stringify(tool), 'to the letter where nothing changed');
 });
@@ -144,7 +179,10 @@ test('what is changed inside an object is written there, and what is wrong is sa
   const { schema, problems } = writeRows({ ...read, rows: [{ ...address, rows: [...address.rows, added] }, lines, ...others] });
   assert.deepEqual(problems, []);
   const inner = (schema.properties as Json).address as Json;
-  assert.deepEqual([Object.keys(inner.properties as Json), inner.required, inner.additionalProperties], [['street', 'geo', 'city'], ['street', 'city'], false]);
+  assert.deepEqual(
+    [Object.keys(inner.properties as Json), inner.required, inner.additionalProperties],
+    [['street', 'geo', 'city'], ['street', 'city'], false],
+  );
   const [count] = lines.rows as [Row];
   for (const [row, field, message] of [
     [{ ...count, name: '' }, 'name', 'Each parameter needs a name.'],
@@ -153,12 +191,18 @@ test('what is changed inside an object is written there, and what is wrong is sa
     [{ ...count, choices: 'one' }, 'choices', '"one" is no whole number.'],
   ] as const) {
     const wrong: RowProblem[] = writeRows({ ...read, rows: [{ ...lines, rows: [row as Row] }] }).problems;
-    assert.deepEqual(wrong.filter((one) => one.field === field), [{ key: count.key, field, message }]);
+    assert.deepEqual(
+      wrong.filter((one) => one.field === field),
+      [{ key: count.key, field, message }],
+    );
   }
 });
 
 test('rows are moved, and another order is another schema', () => {
-  assert.deepEqual([moved(['a', 'b', 'c'], 0, 1), moved(['a', 'b', 'c'], 2, 0), moved(['a'], 0, 0)], [['b', 'a', 'c'], ['c', 'a', 'b'], ['a']]);
+  assert.deepEqual(
+    [moved(['a', 'b', 'c'], 0, 1), moved(['a', 'b', 'c'], 2, 0), moved(['a'], 0, 0)],
+    [['b', 'a', 'c'], ['c', 'a', 'b'], ['a']],
+  );
   const draft = readDraft({ name: 'order', inputSchema: NESTED });
   assert.ok(draft.input.view === 'form');
   const turned = writeDraft({ ...draft, input: { ...draft.input, rows: moved(draft.input.rows, 0, 1) } }).definition.inputSchema;

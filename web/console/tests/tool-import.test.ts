@@ -39,7 +39,11 @@ test('a tpa_config.json becomes definitions', () => {
         description: 'Takes a note',
         inputSchema: {
           type: 'object',
-          properties: { text: { type: 'string', description: 'The note' }, level: { type: 'number', enum: [1, 2] }, loud: { type: 'boolean' } },
+          properties: {
+            text: { type: 'string', description: 'The note' },
+            level: { type: 'number', enum: [1, 2] },
+            loud: { type: 'boolean' },
+          },
           required: ['text'],
         },
         mentraExtensions: { activationPhrases: ['note', 'write down'] },
@@ -64,7 +68,12 @@ test('everything that is wrong is named at once', () => {
   assert.deepEqual(problems({}), ['tools: expected a list of tools, or an object with `tools`']);
   assert.deepEqual(problems({ tools: Array.from({ length: 1_001 }, () => 0) }), ['tools: 1001 tools; at most 1000']);
   assert.deepEqual(
-    problems([7, { id: 3, description: ' ', parameters: [] }, { id: 'x', description: 'd', parameters: { a: { type: 'object' }, b: 1, c: { type: 'number', enum: ['one'], required: 'yes' } } }, { id: 'x', description: 'd' }]),
+    problems([
+      7,
+      { id: 3, description: ' ', parameters: [] },
+      { id: 'x', description: 'd', parameters: { a: { type: 'object' }, b: 1, c: { type: 'number', enum: ['one'], required: 'yes' } } },
+      { id: 'x', description: 'd' },
+    ]),
     [
       'tools[0]: expected an object, found a number',
       'tools[1].parameters: expected an object of parameters by name, found a list',

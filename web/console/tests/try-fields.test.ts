@@ -4,7 +4,9 @@ import { blank, collect, fieldsOf, mayAdd, pathsOf, typedFrom, wrongFrom, type F
 
 const SCHEMA = {
   type: 'object',
-  $defs: { place: { type: 'object', description: 'Where', properties: { lat: { type: 'number' }, lon: { type: 'number' } }, required: ['lat'] } },
+  $defs: {
+    place: { type: 'object', description: 'Where', properties: { lat: { type: 'number' }, lon: { type: 'number' } }, required: ['lat'] },
+  },
   properties: {
     name: { type: 'string', title: 'Name' },
     unit: { enum: ['m', 5, null] },
@@ -32,7 +34,10 @@ function named(name: string): Field {
 
 test('each schema has its field; what no field is for is JSON', () => {
   assert.ok(form.kind === 'group');
-  assert.deepEqual(form.fields.map(({ kind }) => kind), ['text', 'choice', 'text', 'boolean', 'number', 'group', 'list', 'json', 'json', 'json', 'json', 'json']);
+  assert.deepEqual(
+    form.fields.map(({ kind }) => kind),
+    ['text', 'choice', 'text', 'boolean', 'number', 'group', 'list', 'json', 'json', 'json', 'json', 'json'],
+  );
   assert.deepEqual([named('name').label, named('name').required, named('at').hint], ['Name', true, 'Where']);
 });
 
@@ -44,7 +49,16 @@ test('a schema that leads back to itself ends', () => {
 });
 
 test('what is typed becomes arguments; what is not typed is not there', () => {
-  const typed: Typed = { name: 'x', unit: '1', when: '', loud: 'false', count: ' 3 ', at: { lat: '1.5' }, items: [{ n: '1' }], free: '{"a":1}' };
+  const typed: Typed = {
+    name: 'x',
+    unit: '1',
+    when: '',
+    loud: 'false',
+    count: ' 3 ',
+    at: { lat: '1.5' },
+    items: [{ n: '1' }],
+    free: '{"a":1}',
+  };
   const { value, wrong } = collect(form, typed);
   assert.deepEqual(value, { name: 'x', unit: 5, loud: false, count: 3, at: { lat: 1.5 }, items: [{ n: 1 }], free: { a: 1 } });
   assert.deepEqual(wrong, []);
@@ -86,7 +100,11 @@ const ORDER = fieldsOf({
       type: 'array',
       minItems: 1,
       maxItems: 2,
-      items: { type: 'object', properties: { count: { type: 'integer', default: 1, minimum: 1, exclusiveMaximum: 10 }, unit: { enum: ['kg', 'm'], default: 'm' } }, required: ['count'] },
+      items: {
+        type: 'object',
+        properties: { count: { type: 'integer', default: 1, minimum: 1, exclusiveMaximum: 10 }, unit: { enum: ['kg', 'm'], default: 'm' } },
+        required: ['count'],
+      },
     },
     gift: { type: 'object', properties: { words: { type: 'string', default: 'Enjoy' } } },
     address: { type: 'object', properties: { country: { type: 'string', default: 'DE' } } },
@@ -117,8 +135,20 @@ test('bounds are checked at the field that is beyond them', () => {
 test('what the server says of arguments stands at the fields that it names', () => {
   const typed: Typed = { name: 'A', lines: [{ count: '1' }], address: { country: 'x' } };
   const paths = pathsOf(ORDER, typed);
-  assert.deepEqual(paths, ['name', 'lines', 'lines[0]', 'lines[0].count', 'lines[0].unit', 'gift', 'gift.words', 'address', 'address.country', 'odd']);
-  const message = 'The arguments of com.a:order do not fit: lines[0].count: expected 5 or more, got 1; address.country: missing; it is required; other: unknown.';
+  assert.deepEqual(paths, [
+    'name',
+    'lines',
+    'lines[0]',
+    'lines[0].count',
+    'lines[0].unit',
+    'gift',
+    'gift.words',
+    'address',
+    'address.country',
+    'odd',
+  ]);
+  const message =
+    'The arguments of com.a:order do not fit: lines[0].count: expected 5 or more, got 1; address.country: missing; it is required; other: unknown.';
   assert.deepEqual(wrongFrom(message, paths), [
     { path: 'lines[0].count', message: 'expected 5 or more, got 1' },
     { path: 'address.country', message: 'missing; it is required; other: unknown' },

@@ -1,13 +1,6 @@
 /** An answer, whole, for those who want to hear of it. */
 
-import {
-  getToolName,
-  isToolUIPart,
-  readUIMessageStream,
-  type FinishReason,
-  type UIMessage,
-  type UIMessageChunk,
-} from 'ai';
+import { getToolName, isToolUIPart, readUIMessageStream, type FinishReason, type UIMessage, type UIMessageChunk } from 'ai';
 
 import { copyOf } from '../json.js';
 import type { ToolCall } from '../tool/call.js';
@@ -48,11 +41,7 @@ export class Told {
     if (chunk.type === 'tool-input-start' || chunk.type === 'tool-input-delta') return;
     if ('transient' in chunk && chunk.transient) return;
     const last = this.#chunks.at(-1);
-    if (
-      (chunk.type === 'text-delta' || chunk.type === 'reasoning-delta') &&
-      last?.type === chunk.type &&
-      last.id === chunk.id
-    ) {
+    if ((chunk.type === 'text-delta' || chunk.type === 'reasoning-delta') && last?.type === chunk.type && last.id === chunk.id) {
       this.#chunks[this.#chunks.length - 1] = { ...last, delta: last.delta + chunk.delta };
     } else {
       this.#chunks.push(chunk);

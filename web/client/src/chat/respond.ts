@@ -12,7 +12,7 @@ import { retold } from './resume.js';
 import { runCalls, type Runner } from './run.js';
 
 /** How long the connection may stay open after the end, in milliseconds. */
-export const LINGER = 1000;
+const LINGER = 1000;
 
 /** What a response needs to know. */
 export interface Round {

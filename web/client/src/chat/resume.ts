@@ -47,7 +47,6 @@ function* retoldCall(part: ToolPart): Generator<UIMessageChunk> {
   const who = { toolCallId, ...(part.providerExecuted && { providerExecuted: true }) };
   const dynamic = part.type === 'dynamic-tool' && { dynamic: true };
   yield { type: 'tool-input-available', toolName: getToolName(part), input, ...who, ...dynamic };
-  if (part.state === 'output-available')
-    yield { type: 'tool-output-available', output: part.output, ...who, ...dynamic };
+  if (part.state === 'output-available') yield { type: 'tool-output-available', output: part.output, ...who, ...dynamic };
   if (part.state === 'output-error') yield { type: 'tool-output-error', errorText: part.errorText, ...who, ...dynamic };
 }

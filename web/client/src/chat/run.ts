@@ -39,11 +39,7 @@ export interface Runner {
 }
 
 /** Runs them all, and tells progress and results as chunks of the stream. Ends early when `signal` is aborted. */
-export async function* runCalls(
-  calls: readonly ToolCall[],
-  how: Runner,
-  signal: AbortSignal,
-): AsyncGenerator<UIMessageChunk> {
+export async function* runCalls(calls: readonly ToolCall[], how: Runner, signal: AbortSignal): AsyncGenerator<UIMessageChunk> {
   const outbox = new Outbox();
   const waiting = [...calls];
   let running = 0;

@@ -76,9 +76,7 @@ export class PluginTransport<M extends UIMessage> extends DefaultChatTransport<M
   #draft({ messages, tools }: Sent, body: object = {}): { draft: Draft; rest: object } {
     const { model, system, selectedToolCategories, clientTools: _, ...rest } = body as Record<string, unknown>;
     const text = (value: unknown, otherwise: string | undefined) => (typeof value === 'string' ? value : otherwise);
-    const categories = Array.isArray(selectedToolCategories)
-      ? (selectedToolCategories as string[])
-      : this.#settings.categories;
+    const categories = Array.isArray(selectedToolCategories) ? (selectedToolCategories as string[]) : this.#settings.categories;
     const draft: Draft = {
       messages: copyOf([...messages]),
       system: text(system, this.#settings.system),

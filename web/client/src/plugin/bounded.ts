@@ -4,7 +4,7 @@
 const LONGEST = 2 ** 31 - 1;
 
 /** The error of somebody who left, as `fetch` has it. */
-export function leftError(): DOMException {
+function leftError(): DOMException {
   return new DOMException('the answer was stopped', 'AbortError');
 }
 

@@ -35,10 +35,7 @@ export class Trace {
   call(call: { id: string; tool: string; input: unknown }, ok: boolean, begun: number): void {
     if (!this.#debug) return;
     const names = isObject(call.input) ? Object.keys(call.input).join(', ') : '';
-    this.#say(
-      'debug',
-      `toolyard: call ${call.id} of ${call.tool}(${names}) ${ok ? 'ran' : 'failed'} in ${since(begun)}`,
-    );
+    this.#say('debug', `toolyard: call ${call.id} of ${call.tool}(${names}) ${ok ? 'ran' : 'failed'} in ${since(begun)}`);
   }
 
   /** A log that fails must not stop what it is told of. */

@@ -51,13 +51,7 @@ export class PluginManager {
   #plugins: readonly Registered[] = [];
 
   constructor(settings: ManagerSettings = {}) {
-    const {
-      hookTimeout = HOOK_TIMEOUT,
-      registerTimeout = REGISTER_TIMEOUT,
-      limits,
-      debug = false,
-      log = console,
-    } = settings;
+    const { hookTimeout = HOOK_TIMEOUT, registerTimeout = REGISTER_TIMEOUT, limits, debug = false, log = console } = settings;
     this.#hookTimeout = hookTimeout;
     this.#registerTimeout = registerTimeout;
     this.trace = new Trace(debug, log);

@@ -23,9 +23,7 @@ export class Toolset {
 
   /** As models are told of them; copies. */
   definitions(): ClientToolDefinition[] {
-    return [...this.#offered.values()].map(({ tool: { name, description, parameters } }) =>
-      copyOf({ name, description, parameters }),
-    );
+    return [...this.#offered.values()].map(({ tool: { name, description, parameters } }) => copyOf({ name, description, parameters }));
   }
 
   has(tool: string): boolean {

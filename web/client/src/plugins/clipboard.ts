@@ -53,11 +53,7 @@ export function clipboardPlugin({ navigator: given }: { navigator?: Place } = {}
 }
 
 /** Does it if the page may. Where the user was not asked yet, the browser asks while it is done. */
-async function allowed<T>(
-  act: Act,
-  { clipboard, permissions }: Place,
-  use: (clipboard: Clipboard) => Promise<T>,
-): Promise<T> {
+async function allowed<T>(act: Act, { clipboard, permissions }: Place, use: (clipboard: Clipboard) => Promise<T>): Promise<T> {
   if (typeof clipboard?.[`${act}Text`] !== 'function') {
     throw new Error(`this page cannot ${act} the clipboard: it needs https and a browser that has one`);
   }

@@ -9,9 +9,7 @@ import { CHARS, CHARS_SCHEMA, excerpt } from './text.js';
 const READABLE = ['text', 'search', 'url', 'tel'];
 
 /** The plugin `selection` with the tool `get_selection`. */
-export function selectionPlugin({
-  window: given,
-}: { window?: Pick<Window, 'document' | 'getSelection'> } = {}): Plugin {
+export function selectionPlugin({ window: given }: { window?: Pick<Window, 'document' | 'getSelection'> } = {}): Plugin {
   return {
     name: 'selection',
     version: '1.0.0',

@@ -36,8 +36,7 @@ export const CLIENT_TOOL_LIMITS: Readonly<ClientToolLimits> = {
 /** A definition of one's own, with nothing in it that the server does not know. Throws where it is no definition. */
 export function readDefinition(from: ClientToolDefinition): ClientToolDefinition {
   const given: unknown = from;
-  if (!isObject(given))
-    throw new TypeError('clientTools: expected an object with `name`, `description` and `parameters`');
+  if (!isObject(given)) throw new TypeError('clientTools: expected an object with `name`, `description` and `parameters`');
   const { name, description = '', parameters = { type: 'object' } } = given;
   if (typeof name !== 'string') throw new TypeError('clientTools: a tool has no name');
   if (typeof description !== 'string') throw new TypeError(`${placeOf(name)}: description: expected a text`);
@@ -61,9 +60,7 @@ export function checkTools(tools: readonly ClientToolDefinition[], limits: Clien
   for (const { name, parameters } of tools) {
     const place = placeOf(name);
     if (!NAME.test(name)) {
-      throw new TypeError(
-        `${place}: the name must begin with a letter and have letters, digits and _ only, at most ${MAX_NAME}`,
-      );
+      throw new TypeError(`${place}: the name must begin with a letter and have letters, digits and _ only, at most ${MAX_NAME}`);
     }
     if (names.has(name)) throw new TypeError(`${place}: there are two of that name`);
     names.add(name);
@@ -94,12 +91,7 @@ function checkSchema(schema: unknown, path: string, depth: number, limits: Clien
   }
 }
 
-function checkMembers(
-  members: unknown,
-  at: string,
-  limits: ClientToolLimits,
-  deeper: (one: unknown, where: string) => void,
-): void {
+function checkMembers(members: unknown, at: string, limits: ClientToolLimits, deeper: (one: unknown, where: string) => void): void {
   if (!isObject(members)) throw new TypeError(`${at}: expected an object`);
   const named = Object.entries(members);
   if (named.length > limits.properties) {

@@ -154,14 +154,19 @@
 
     /** @param {string} host */
     const declared = (host) =>
-      allowed.network.some((pattern) => (pattern.startsWith('*.') ? host.length > pattern.length - 1 && host.endsWith(pattern.slice(1)) : host === pattern));
+      allowed.network.some((pattern) =>
+        pattern.startsWith('*.') ? host.length > pattern.length - 1 && host.endsWith(pattern.slice(1)) : host === pattern,
+      );
 
     /** @param {any} given */
     function headersOf(given) {
       /** @type {[string, string][]} */
       const pairs = given === null || typeof given !== 'object' ? [] : Array.isArray(given) ? given : Object.entries(given);
       if (pairs.length > limits.headers) throw new TypeError(`fetch takes at most ${limits.headers} headers`);
-      return pairs.map(([name, value]) => [short(name, 200, 'the name of a header').toLowerCase(), short(value, limits.headerChars, 'a header')]);
+      return pairs.map(([name, value]) => [
+        short(name, 200, 'the name of a header').toLowerCase(),
+        short(value, limits.headerChars, 'a header'),
+      ]);
     }
 
     /** @param {any} answer */
@@ -190,7 +195,8 @@
       const address = short(url, limits.urlChars, 'the URL');
       const method = short(given.method ?? 'GET', 20, 'the method').toUpperCase();
       const headers = headersOf(given.headers);
-      if (typeof given.body === 'object' && given.body !== null) throw new TypeError('the body of fetch has to be a text; use JSON.stringify');
+      if (typeof given.body === 'object' && given.body !== null)
+        throw new TypeError('the body of fetch has to be a text; use JSON.stringify');
       const body = given.body === undefined || given.body === null ? undefined : short(given.body, limits.requestChars, 'the body');
       if (!['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'].includes(method)) {
         throw new TypeError(`the method \`${method}\` cannot be used; use GET, HEAD, POST, PUT, PATCH or DELETE`);
@@ -200,11 +206,20 @@
       const target = NativeURL.parse(address);
       if (target === null) throw new TypeError('not a URL; write it like https://example.com/path');
       if (target.protocol !== 'https:' || target.port !== '' || target.username !== '' || !declared(target.hostname)) {
-        throw new TypeError(`\`${target.origin}\` is not among the hosts that this code may call; declare it under the permission \`network\``);
+        throw new TypeError(
+          `\`${target.origin}\` is not among the hosts that this code may call; declare it under the permission \`network\``,
+        );
       }
       let answer;
       try {
-        answer = await nativeFetch(target.href, { method, headers, body, credentials: 'omit', referrerPolicy: 'no-referrer', cache: 'no-store' });
+        answer = await nativeFetch(target.href, {
+          method,
+          headers,
+          body,
+          credentials: 'omit',
+          referrerPolicy: 'no-referrer',
+          cache: 'no-store',
+        });
       } catch {
         throw new TypeError(`\`${target.origin}\` did not answer, or does not let web pages read its answers (CORS)`);
       }
@@ -347,7 +362,8 @@
       const whole = (/** @type {Date} */ date) => `${day(date)} ${clock(date)}`;
       const day = (/** @type {Date} */ date) => date.toUTCString().replace(/^(\w+), (\d+) (\w+) (-?\d+).*$/, '$1 $3 $2 $4');
       const clock = (/** @type {Date} */ date) => `${date.toISOString().slice(-13, -5)} GMT+0000 (Coordinated Universal Time)`;
-      const or = (/** @type {Date} */ date, /** @type {(date: Date) => string} */ text) => (Number.isNaN(date.getTime()) ? 'Invalid Date' : text(date));
+      const or = (/** @type {Date} */ date, /** @type {(date: Date) => string} */ text) =>
+        Number.isNaN(date.getTime()) ? 'Invalid Date' : text(date);
       const DateHere = /** @type {any} */ (
         /** @this {unknown} @param {any[]} args */
         function Date(...args) {
@@ -363,18 +379,30 @@
         if (part !== 'Day') hide(D, `set${part}`, D[`setUTC${part}`]);
       }
       /** @type {[string, (date: Date) => string][]} */
-      const texts = [['toString', whole], ['toDateString', day], ['toTimeString', clock]];
+      const texts = [
+        ['toString', whole],
+        ['toDateString', day],
+        ['toTimeString', clock],
+      ];
       for (const [name, write] of texts) {
-        hide(D, name, /** @this {Date} */ function () {
-          return or(this, write);
-        });
+        hide(
+          D,
+          name,
+          /** @this {Date} */ function () {
+            return or(this, write);
+          },
+        );
       }
       hide(D, 'getTimezoneOffset', () => 0);
       for (const name of ['toLocaleString', 'toLocaleDateString', 'toLocaleTimeString']) {
         const native = D[name];
-        hide(D, name, /** @this {Date} @param {unknown} _locales @param {object} [options] */ function (_locales, options) {
-          return apply(native, this, ['en-US', { timeZone: 'UTC', ...options }]);
-        });
+        hide(
+          D,
+          name,
+          /** @this {Date} @param {unknown} _locales @param {object} [options] */ function (_locales, options) {
+            return apply(native, this, ['en-US', { timeZone: 'UTC', ...options }]);
+          },
+        );
       }
       const NativeFormat = Intl.DateTimeFormat;
       /** @param {unknown} _locales @param {object} [options] */
@@ -437,7 +465,10 @@
       if (left.length > 0) return fail(new Error(`this browser cannot be used: ${left.join(', ')} cannot be taken away`));
       setDates();
       /** @param {string} level */
-      const tell = (level) => (/** @type {unknown[]} */ ...values) => log(level, values);
+      const tell =
+        (level) =>
+        (/** @type {unknown[]} */ ...values) =>
+          log(level, values);
       hide(scope, 'console', { log: tell('info'), info: tell('info'), debug: tell('debug'), warn: tell('warn'), error: tell('error') });
       hide(scope, 'crypto', { randomUUID });
       for (const [name, value] of Object.entries({ fetch, storage, setTimeout, clearTimeout, queueMicrotask })) hide(scope, name, value);
@@ -512,7 +543,8 @@
     // What comes from the worker is the word of foreign code.
     worker.addEventListener('message', ({ data }) => {
       messages += 1;
-      if (messages > MAX_MESSAGES || typeof data !== 'object' || data === null) return end({ kind: 'failed', text: 'it sent too many messages' });
+      if (messages > MAX_MESSAGES || typeof data !== 'object' || data === null)
+        return end({ kind: 'failed', text: 'it sent too many messages' });
       if (data.kind === 'log') logs.push({ level: text(data.level, 10), text: text(data.text, LIMITS.lineChars) });
       if (data.kind === 'done') {
         const json = typeof data.json === 'string' && data.json.length <= LIMITS.output ? data.json : null;
@@ -520,7 +552,14 @@
       }
       if (data.kind === 'failed') end({ kind: 'failed', text: text(data.text, LIMITS.errorChars) });
       if (data.kind === 'storage' && Number.isInteger(data.call)) {
-        tell({ kind: 'storage', id, call: data.call, op: text(data.op, 10), key: text(data.key, LIMITS.keyChars), value: text(data.value, LIMITS.valueChars) });
+        tell({
+          kind: 'storage',
+          id,
+          call: data.call,
+          op: text(data.op, 10),
+          key: text(data.key, LIMITS.keyChars),
+          value: text(data.value, LIMITS.valueChars),
+        });
       }
     });
     worker.postMessage({ code, args, permissions });
@@ -530,7 +569,10 @@
     if (source !== page || typeof data !== 'object' || data === null) return;
     if (data.kind === 'run' && running === undefined) run(data);
     else if (data.kind === 'stored' && data.id === running?.id) {
-      running?.worker.postMessage({ call: data.call, ...(typeof data.error === 'string' ? { error: data.error } : { json: String(data.json) }) });
+      running?.worker.postMessage({
+        call: data.call,
+        ...(typeof data.error === 'string' ? { error: data.error } : { json: String(data.json) }),
+      });
     }
   });
   tell({ kind: 'ready' });

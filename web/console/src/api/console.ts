@@ -46,7 +46,8 @@ export const getLatency = (query: Query) => get<Latency>('/api/usage/latency', q
 export const checkTools = (app: string, body: unknown) =>
   send<CheckedTools>('POST', `/api/apps/${encodeURIComponent(app)}/tools/check`, body);
 export const getGlassesTicket = () => send<{ ticket: string; expiresInS: number }>('POST', '/api/glasses/ticket');
-export const getTokens = (query: { before?: string | undefined; limit?: number }, signal?: AbortSignal) => get<Schemas['TokenList']>('/api/tokens', query, signal);
+export const getTokens = (query: { before?: string | undefined; limit?: number }, signal?: AbortSignal) =>
+  get<Schemas['TokenList']>('/api/tokens', query, signal);
 export const addToken = (body: { name: string; user?: string; role?: Role; days?: number }) =>
   send<{ token: string; info: TokenInfo }>('POST', '/api/tokens', body);
 export const revokeToken = (id: string) => send<void>('DELETE', `/api/tokens/${encodeURIComponent(id)}`);

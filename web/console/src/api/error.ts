@@ -55,7 +55,8 @@ function waitOf(header: string | null): number | undefined {
 }
 
 /** What `fetch` says in the browsers when no answer came, or not all of it. Other TypeErrors are something else. */
-const NO_ANSWER = /^(Failed to fetch|fetch failed|network error|NetworkError |Load failed|The network connection was lost|Error in (input stream|body stream))/i;
+const NO_ANSWER =
+  /^(Failed to fetch|fetch failed|network error|NetworkError |Load failed|The network connection was lost|Error in (input stream|body stream))/i;
 
 /** For people. */
 export function told(error: unknown): string {

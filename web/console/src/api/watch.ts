@@ -13,7 +13,12 @@ const FINAL: ReadonlySet<number> = new Set([400, 401, 403, 404]);
 export type StreamState = 'connecting' | 'live' | 'lost';
 
 /** Reads the stream until the signal says stop, or the server refuses it for good. */
-export async function watchStream(path: string, signal: AbortSignal, onEvent: (event: ServerEvent) => void, onState: (state: StreamState) => void): Promise<void> {
+export async function watchStream(
+  path: string,
+  signal: AbortSignal,
+  onEvent: (event: ServerEvent) => void,
+  onState: (state: StreamState) => void,
+): Promise<void> {
   for (let tries = 0; !signal.aborted; tries += 1) {
     let asked = 0;
     try {

@@ -10,7 +10,7 @@ import { isAddress } from './trust/permissions';
 import { compareVersions, parseVersion } from './trust/semver';
 
 /** Tools that the chat page runs itself. */
-export const INTERFACE_TOOLS = ['open_page', 'show_chart', 'celebrate'];
+const INTERFACE_TOOLS = ['open_page', 'show_chart', 'celebrate'];
 
 export interface Review {
   manifest: Manifest;
@@ -58,16 +58,21 @@ function changeFrom(before: Installed, next: Manifest): Change | null {
 /** Two tools of one name cannot be told apart in a chat. */
 function conflicts(manifest: Manifest): string[] {
   const names = new Set(manifest.tools.map(({ name }) => name));
-  const clash = (tool: string, whose: string) => `Its tool ${tool} has the name of a tool of ${whose}. Uninstall one of ${manifest.name} and ${whose}.`;
-  const others = installed().filter(({ id }) => id !== manifest.id).flatMap((other) => {
-    try {
-      const theirs = readManifest(other.raw);
-      return theirs.tools.filter(({ name }) => names.has(name)).map(({ name }) => clash(name, theirs.name));
-    } catch {
-      return [];
-    }
-  });
-  const ofPage = browserTools.clientToolDefinitions().filter(({ name }) => names.has(name) && browserTools.pluginOf(name)?.startsWith('toolyard.'));
+  const clash = (tool: string, whose: string) =>
+    `Its tool ${tool} has the name of a tool of ${whose}. Uninstall one of ${manifest.name} and ${whose}.`;
+  const others = installed()
+    .filter(({ id }) => id !== manifest.id)
+    .flatMap((other) => {
+      try {
+        const theirs = readManifest(other.raw);
+        return theirs.tools.filter(({ name }) => names.has(name)).map(({ name }) => clash(name, theirs.name));
+      } catch {
+        return [];
+      }
+    });
+  const ofPage = browserTools
+    .clientToolDefinitions()
+    .filter(({ name }) => names.has(name) && browserTools.pluginOf(name)?.startsWith('toolyard.'));
   const own = [...ofPage.map(({ name }) => name), ...INTERFACE_TOOLS.filter((name) => names.has(name))];
   return [...others, ...own.map((name) => `Its tool ${name} has the name of a tool of the console.`)];
 }
@@ -75,8 +80,14 @@ function conflicts(manifest: Manifest): string[] {
 function hostObstacles({ permissions, minHostVersion }: Manifest, hostVersion: string): string[] {
   const [needed, here] = [parseVersion(minHostVersion ?? ''), parseVersion(hostVersion)];
   return [
-    ...(permissions.network.length > MAX_FRAME_HOSTS ? [`It asks for ${permissions.network.length} hosts; in a browser a plugin can reach at most ${MAX_FRAME_HOSTS}.`] : []),
-    ...permissions.network.filter(isAddress).map((host) => `It asks for the address ${host}; in a browser a plugin reaches hosts by name only.`),
-    ...(needed !== null && here !== null && compareVersions(here, needed) < 0 ? [`It needs version ${minHostVersion} of Toolyard; this is ${hostVersion}.`] : []),
+    ...(permissions.network.length > MAX_FRAME_HOSTS
+      ? [`It asks for ${permissions.network.length} hosts; in a browser a plugin can reach at most ${MAX_FRAME_HOSTS}.`]
+      : []),
+    ...permissions.network
+      .filter(isAddress)
+      .map((host) => `It asks for the address ${host}; in a browser a plugin reaches hosts by name only.`),
+    ...(needed !== null && here !== null && compareVersions(here, needed) < 0
+      ? [`It needs version ${minHostVersion} of Toolyard; this is ${hostVersion}.`]
+      : []),
   ];
 }

@@ -28,7 +28,14 @@ export async function judgeInstalled(plugin: Installed, trust: Trust, now = Date
     manifest = readManifest(plugin.raw);
     if (manifest.id !== plugin.id) throw new Error('this is not what was installed');
   } catch (error) {
-    return { plugin, manifest: null, verdict: null, runs: false, permissions: NOTHING, why: error instanceof Error ? error.message : String(error) };
+    return {
+      plugin,
+      manifest: null,
+      verdict: null,
+      runs: false,
+      permissions: NOTHING,
+      why: error instanceof Error ? error.message : String(error),
+    };
   }
   const allowed = plugin.unsignedAllowed ? [{ id: plugin.id, contentHash: plugin.hash, permissions: plugin.agreed }] : [];
   const { keys, revocations } = trust;

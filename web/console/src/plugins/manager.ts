@@ -38,13 +38,17 @@ export const ownerOf = (tool: string) => {
 
 async function sync(): Promise<void> {
   // Where nothing can be judged no plugin runs; the page of plugins says why.
-  const judged = await currentTrust().then((trust) => Promise.all(installed().map((plugin) => judgeInstalled(plugin, trust)))).catch(() => []);
+  const judged = await currentTrust()
+    .then((trust) => Promise.all(installed().map((plugin) => judgeInstalled(plugin, trust))))
+    .catch(() => []);
   const wanted = new Map<string, { version: string; title: string; make: () => Plugin }>();
   for (const one of PAGE_TOOLS) {
-    if (!pageToolsOff().has(one.id)) wanted.set(`toolyard.${one.id}`, { version: '', title: one.name, make: () => ({ ...one.make(), name: `toolyard.${one.id}` }) });
+    if (!pageToolsOff().has(one.id))
+      wanted.set(`toolyard.${one.id}`, { version: '', title: one.name, make: () => ({ ...one.make(), name: `toolyard.${one.id}` }) });
   }
   for (const one of judged) {
-    if (one.runs && one.manifest !== null) wanted.set(`plugin.${one.plugin.id}`, { version: one.plugin.hash, title: one.manifest.name, make: () => pluginOf(one) });
+    if (one.runs && one.manifest !== null)
+      wanted.set(`plugin.${one.plugin.id}`, { version: one.plugin.hash, title: one.manifest.name, make: () => pluginOf(one) });
   }
   for (const [name, version] of registered) {
     if (wanted.get(name)?.version === version) continue;
@@ -55,7 +59,10 @@ async function sync(): Promise<void> {
     if (registered.has(name)) continue;
     titles.set(name, title);
     // One that does not fit beside the others is left out; the page of plugins has refused it before.
-    await browserTools.use(make()).then(() => registered.set(name, version), () => {});
+    await browserTools.use(make()).then(
+      () => registered.set(name, version),
+      () => {},
+    );
   }
 }
 
@@ -65,7 +72,9 @@ function pluginOf({ plugin, manifest }: Judged): Plugin {
     name: `plugin.${plugin.id}`,
     version: manifest?.version ?? '',
     tools: tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
-    executors: Object.fromEntries(tools.map(({ name }) => [name, (args: ToolArguments, cx: ToolContext) => run(plugin.id, plugin.hash, name, args, cx.signal)])),
+    executors: Object.fromEntries(
+      tools.map(({ name }) => [name, (args: ToolArguments, cx: ToolContext) => run(plugin.id, plugin.hash, name, args, cx.signal)]),
+    ),
   };
 }
 
@@ -82,5 +91,10 @@ async function run(id: string, hash: string, tool: string, args: ToolArguments, 
   const clock = permissions.clock || manifest?.olderForm === true;
   const room = storage === false ? {} : { storage: pluginStorage(id, verdict?.by ?? null, user, storage === true ? undefined : storage) };
   const begun = performance.now();
-  return noteRun(id, tool, begun, runSandboxed({ code, args, permissions: { network, storage: storage !== false, clock }, signal, ...room }));
+  return noteRun(
+    id,
+    tool,
+    begun,
+    runSandboxed({ code, args, permissions: { network, storage: storage !== false, clock }, signal, ...room }),
+  );
 }

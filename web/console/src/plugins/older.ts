@@ -1,5 +1,5 @@
 /** Plugins that an older client left in this browser. They are offered for import, as unsigned ones, and never run unasked. */
-export const OLDER_KEY = 'hustle_plugins';
+const OLDER_KEY = 'hustle_plugins';
 const MOST = 50;
 const SEEN_KEY = 'toolyard.older-plugins-seen';
 
@@ -22,7 +22,15 @@ export function olderPlugins(): OlderPlugin[] {
 
 function readOne(value: unknown): OlderPlugin[] {
   if (typeof value !== 'object' || value === null) return [];
-  const { signature: _, contentHash: __, curatorId: ___, alg: ____, keyId: _____, enabled: ______, ...rest } = value as Record<string, unknown>;
+  const {
+    signature: _,
+    contentHash: __,
+    curatorId: ___,
+    alg: ____,
+    keyId: _____,
+    enabled: ______,
+    ...rest
+  } = value as Record<string, unknown>;
   const name = typeof rest.name === 'string' ? rest.name.slice(0, 100) : String(rest.id).slice(0, 64);
   return [{ name, text: JSON.stringify(rest) }];
 }

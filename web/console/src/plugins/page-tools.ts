@@ -5,15 +5,28 @@ import { pagePlugin, selectionPlugin, type Plugin } from '@toolyard/client';
 const KEY = 'toolyard.page-tools';
 
 export const PAGE_TOOLS = [
-  { id: 'page', name: 'This page', about: 'Tells the model the title, address and headings of the chat page while you see it.', on: true, make: (): Plugin => whileChatting(pagePlugin()) },
-  { id: 'selection', name: 'Selected text', about: 'Tells the model the text that you have selected in the chat page.', on: false, make: (): Plugin => whileChatting(selectionPlugin()) },
+  {
+    id: 'page',
+    name: 'This page',
+    about: 'Tells the model the title, address and headings of the chat page while you see it.',
+    on: true,
+    make: (): Plugin => whileChatting(pagePlugin()),
+  },
+  {
+    id: 'selection',
+    name: 'Selected text',
+    about: 'Tells the model the text that you have selected in the chat page.',
+    on: false,
+    make: (): Plugin => whileChatting(selectionPlugin()),
+  },
 ] as const;
 
 /** On other pages and in dialogs there are keys and secrets, which are for the eyes of the user only. */
 function whileChatting(plugin: Plugin): Plugin {
   const executors = Object.entries(plugin.executors ?? {}).map(([name, run]) => {
     const guarded: typeof run = (args, context) => {
-      if (!/^\/console\/chat\/?$/.test(location.pathname)) throw new Error('the user looks at another page of the console now; what it shows is not told');
+      if (!/^\/console\/chat\/?$/.test(location.pathname))
+        throw new Error('the user looks at another page of the console now; what it shows is not told');
       if (document.querySelector('dialog[open]') !== null) throw new Error('a dialog is open; what it shows is not told');
       return run(args, context);
     };

@@ -88,7 +88,15 @@ async function loadTrust(): Promise<Trust> {
   return { keys, revocations, root: { id: pin.root.id, since: kept.since }, otherRoot, problem };
 }
 
-const fresh = (root: PublicKey): Kept => ({ root: root.text, since: new Date().toISOString(), keysSeen: 0, revocationsSeen: 0, keys: null, revocations: null, revocationsRoot: root.text });
+const fresh = (root: PublicKey): Kept => ({
+  root: root.text,
+  since: new Date().toISOString(),
+  keysSeen: 0,
+  revocationsSeen: 0,
+  keys: null,
+  revocations: null,
+  revocationsRoot: root.text,
+});
 
 function keepPin(kept: Kept): void {
   try {
@@ -103,7 +111,15 @@ function readKept(): Kept | null {
     const kept = JSON.parse(localStorage.getItem(ROOT_KEY) ?? 'null') as Partial<Kept> | null;
     if (typeof kept?.root !== 'string') return null;
     const { root, since = '', keysSeen = 0, revocationsSeen = 0, keys = null, revocations = null, revocationsRoot = root } = kept;
-    return { root, since, keysSeen: Number(keysSeen) || 0, revocationsSeen: Number(revocationsSeen) || 0, keys, revocations, revocationsRoot };
+    return {
+      root,
+      since,
+      keysSeen: Number(keysSeen) || 0,
+      revocationsSeen: Number(revocationsSeen) || 0,
+      keys,
+      revocations,
+      revocationsRoot,
+    };
   } catch {
     return null;
   }

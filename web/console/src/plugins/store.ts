@@ -7,8 +7,8 @@ import { forgetStorage } from '../sandbox/storage';
 import { readPermissions, writePermissions, type Permissions } from './trust/permissions';
 import type { Json } from './trust/strict';
 
-export const PLUGINS_KEY = 'toolyard.plugins';
-export const MAX_INSTALLED = 32;
+const PLUGINS_KEY = 'toolyard.plugins';
+const MAX_INSTALLED = 32;
 
 export interface Installed {
   id: string;

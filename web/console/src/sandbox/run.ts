@@ -8,7 +8,7 @@ import { randomId } from '../api/random-id';
 import { isAddress } from '../plugins/trust/permissions';
 import { Seats } from './seats';
 
-export interface SandboxPermissions {
+interface SandboxPermissions {
   network: readonly string[];
   storage: boolean;
   clock: boolean;
@@ -53,8 +53,8 @@ export class SandboxError extends Error {
   }
 }
 
-export const DEFAULT_TIME_MS = 10_000;
-export const MAX_TIME_MS = 30_000;
+const DEFAULT_TIME_MS = 10_000;
+const MAX_TIME_MS = 30_000;
 /** Hosts that the policy of one frame can name. */
 export const MAX_FRAME_HOSTS = 16;
 /** Longest code and arguments, as crate `sandbox` has them for arguments. */
@@ -69,9 +69,11 @@ const seats = new Seats(4);
 export async function runSandboxed(job: Job): Promise<Outcome> {
   const args = JSON.stringify(job.args) ?? 'null';
   if (args.length > MAX_ARGUMENT_CHARS) throw new SandboxError(`The arguments have more than ${MAX_ARGUMENT_CHARS} characters.`);
-  if (job.permissions.network.length > MAX_FRAME_HOSTS) throw new SandboxError(`In a browser a plugin can reach at most ${MAX_FRAME_HOSTS} hosts.`);
+  if (job.permissions.network.length > MAX_FRAME_HOSTS)
+    throw new SandboxError(`In a browser a plugin can reach at most ${MAX_FRAME_HOSTS} hosts.`);
   // The server has no frame for them: by an address a page would reach into the user's own network.
-  if (job.permissions.network.some(isAddress)) throw new SandboxError('In a browser a plugin reaches hosts by name only, and not by an address.');
+  if (job.permissions.network.some(isAddress))
+    throw new SandboxError('In a browser a plugin reaches hosts by name only, and not by an address.');
   const leave = await seats.take(job.signal);
   try {
     return await inFrame(job, args);
@@ -106,7 +108,10 @@ function inFrame(job: Job, args: string): Promise<Outcome> {
       if (data.kind === 'ready' && !begun) {
         begun = true;
         clearTimeout(watch);
-        watch = setTimeout(() => end(() => reject(new SandboxError(`It took longer than ${timeMs / 1_000} s and was ended.`))), timeMs + GRACE_MS);
+        watch = setTimeout(
+          () => end(() => reject(new SandboxError(`It took longer than ${timeMs / 1_000} s and was ended.`))),
+          timeMs + GRACE_MS,
+        );
         send({ kind: 'run', id, code, args, permissions, timeMs });
       }
       if (data.id !== id) return;

@@ -1,8 +1,8 @@
 /** What plugins keep between calls: in the browser, for each plugin, whoever signed it and each user by itself, and not without end. */
 import type { SandboxStorage } from './run';
 
-export const MAX_STORAGE_BYTES = 256 * 1024;
-export const MAX_STORAGE_KEYS = 256;
+const MAX_STORAGE_BYTES = 256 * 1024;
+const MAX_STORAGE_KEYS = 256;
 const PREFIX = 'toolyard.plugin-data/';
 
 const placeOf = (plugin: string) => `${PREFIX}${plugin}/`;

@@ -55,7 +55,14 @@ export function Shell() {
         Skip to the page
       </a>
       <header className="topbar">
-        <button ref={opener} type="button" className="icon-button menu-button" aria-expanded={open} aria-controls="nav" onClick={() => setOpen(!open)}>
+        <button
+          ref={opener}
+          type="button"
+          className="icon-button menu-button"
+          aria-expanded={open}
+          aria-controls="nav"
+          onClick={() => setOpen(!open)}
+        >
           {open ? <X aria-hidden /> : <Menu aria-hidden />}
           <span className="hidden">Menu</span>
         </button>

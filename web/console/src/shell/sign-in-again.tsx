@@ -31,7 +31,10 @@ export function SignInAgain({ me, onOther }: Props) {
   const who = me.userId ?? me.name;
   return (
     <Dialog title="Sign in again">
-      <Notice kind="warn">Your token ended or was revoked. Nothing that you typed is lost: go on as {who} with a new one. Whoever signs in as somebody else starts afresh.</Notice>
+      <Notice kind="warn">
+        Your token ended or was revoked. Nothing that you typed is lost: go on as {who} with a new one. Whoever signs in as somebody else
+        starts afresh.
+      </Notice>
       <TokenForm remembered={isRemembered()} onEnter={enter}>
         <Button onClick={() => signOut()}>Sign out</Button>
       </TokenForm>

@@ -22,7 +22,9 @@ export function TokenEnd({ endsAt }: { endsAt: string | null | undefined }) {
   if (endsAt == null || !endsSoon(endsAt, now)) return null;
   return (
     <div className="token-end">
-      <Notice kind="warn">Your token ends at {TIME.format(new Date(endsAt))}. Save what you are working on, then sign in with a new one.</Notice>
+      <Notice kind="warn">
+        Your token ends at {TIME.format(new Date(endsAt))}. Save what you are working on, then sign in with a new one.
+      </Notice>
     </div>
   );
 }

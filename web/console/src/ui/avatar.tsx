@@ -1,7 +1,10 @@
 /** Initials, in a colour of their own. */
 export function Avatar({ name, small = false }: { name: string; small?: boolean }) {
   const words = name.split(/[\s._@-]+/).filter(Boolean);
-  const initials = words.slice(0, 2).map((word) => [...word][0]?.toUpperCase() ?? '').join('');
+  const initials = words
+    .slice(0, 2)
+    .map((word) => [...word][0]?.toUpperCase() ?? '')
+    .join('');
   return (
     <span className={`avatar hue-${hue(name)}${small ? ' small' : ''}`} aria-hidden>
       {initials || '?'}

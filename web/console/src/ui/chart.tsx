@@ -135,7 +135,16 @@ function bars(series: readonly Series[], labels: readonly string[], kind: 'bar' 
       if (kind === 'stacked') base += value;
       const x = LEFT + step * (place + 0.1) + (kind === 'stacked' ? 0 : which * width);
       const top = Math.min(y(from), y(to));
-      return <rect key={`${place}-${which}`} x={x} y={top} width={width} height={Math.abs(y(to) - y(from))} className={`bar hue-${one.hue ?? which % 8}`} />;
+      return (
+        <rect
+          key={`${place}-${which}`}
+          x={x}
+          y={top}
+          width={width}
+          height={Math.abs(y(to) - y(from))}
+          className={`bar hue-${one.hue ?? which % 8}`}
+        />
+      );
     });
   });
 }

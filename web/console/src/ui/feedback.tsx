@@ -56,7 +56,15 @@ export function Notice({ kind = 'info', children }: { kind?: 'info' | 'good' | '
   );
 }
 
-export function Badge({ kind = 'plain', children, title }: { kind?: 'plain' | 'good' | 'warn' | 'bad' | 'accent'; children: ReactNode; title?: string }) {
+export function Badge({
+  kind = 'plain',
+  children,
+  title,
+}: {
+  kind?: 'plain' | 'good' | 'warn' | 'bad' | 'accent';
+  children: ReactNode;
+  title?: string;
+}) {
   return (
     <span className={`badge ${kind}`} title={title}>
       {children}

@@ -114,7 +114,14 @@ export function Switch({ label, of, on, onChange, disabled = false, shown = fals
   const name = of === undefined ? label : `${label}: ${of}`;
   return (
     <label className="switch">
-      <input type="checkbox" role="switch" aria-label={name} checked={on} disabled={disabled} onChange={(event) => onChange(event.target.checked)} />
+      <input
+        type="checkbox"
+        role="switch"
+        aria-label={name}
+        checked={on}
+        disabled={disabled}
+        onChange={(event) => onChange(event.target.checked)}
+      />
       <span className="track" aria-hidden />
       {shown && <span className="switch-label">{label}</span>}
     </label>

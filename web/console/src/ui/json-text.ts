@@ -8,7 +8,7 @@ export interface Place {
 }
 
 export type ParsedJson =
-  | { ok: true; value: unknown; /** By path, as `.properties.unit.type` or `.required.0`. */ places: ReadonlyMap<string, Place> }
+  | { ok: true; value: unknown /** By path, as `.properties.unit.type` or `.required.0`. */; places: ReadonlyMap<string, Place> }
   | { ok: false; message: string; at: Place };
 
 const DEEPEST = 100;

@@ -26,7 +26,10 @@ interface Pages {
  * Asks for the next page as soon as nothing else of the list is being read. Of two readings the later one ends the earlier, so
  * that a page that was asked for meanwhile would end the reading that brings what changed, or be ended by it.
  */
-export function useNextPage({ isFetching, isFetchingNextPage, fetchNextPage }: Omit<Pages, 'hasNextPage'>): { isLoading: boolean; askForNext: () => void } {
+export function useNextPage({ isFetching, isFetchingNextPage, fetchNextPage }: Omit<Pages, 'hasNextPage'>): {
+  isLoading: boolean;
+  askForNext: () => void;
+} {
   const [isWanted, setWanted] = useState(false);
   useEffect(() => {
     if (!isWanted || isFetching) return;

@@ -12,7 +12,15 @@ export function Search({ label, value, onChange, placeholder }: Props) {
   return (
     <div className="search" role="search">
       <Glass size={17} aria-hidden />
-      <input className="input" type="search" aria-label={label} value={value} placeholder={placeholder ?? label} maxLength={200} onChange={(event) => onChange(event.target.value)} />
+      <input
+        className="input"
+        type="search"
+        aria-label={label}
+        value={value}
+        placeholder={placeholder ?? label}
+        maxLength={200}
+        onChange={(event) => onChange(event.target.value)}
+      />
     </div>
   );
 }

@@ -1,7 +1,7 @@
 /** Tabs by the ARIA pattern: arrows move, one is in the tab order. */
 import { useId, useRef, type KeyboardEvent, type ReactNode } from 'react';
 
-export interface Tab {
+interface Tab {
   id: string;
   name: ReactNode;
 }

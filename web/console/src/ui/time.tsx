@@ -8,7 +8,7 @@ const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['second', 1],
 ];
 
-export function ago(iso: string, now = Date.now()): string {
+function ago(iso: string, now = Date.now()): string {
   const seconds = (Date.parse(iso) - now) / 1_000;
   for (const [unit, size] of STEPS) {
     if (Math.abs(seconds) >= size || unit === 'second') return RELATIVE.format(Math.trunc(seconds / size), unit);

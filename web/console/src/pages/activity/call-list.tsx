@@ -35,7 +35,12 @@ export function CallList({ filters }: { filters: Filters }) {
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) => {
       const query = Object.fromEntries(Object.entries(listQuery(filters, Date.now())).filter(([, value]) => value));
-      return data(api.GET('/api/calls', { params: { query: { ...query, limit: PAGE, ...(pageParam !== undefined && { before: pageParam }) } }, signal }));
+      return data(
+        api.GET('/api/calls', {
+          params: { query: { ...query, limit: PAGE, ...(pageParam !== undefined && { before: pageParam }) } },
+          signal,
+        }),
+      );
     },
     getNextPageParam: (last) => last.next ?? undefined,
     // What happens meanwhile comes by the stream.

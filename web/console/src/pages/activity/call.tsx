@@ -35,7 +35,10 @@ export function CallPage() {
         {call.isPending && <Loading what="the call" />}
         {missing && (
           <Empty title="No such call">
-            <p>It is not {of === 'apps' ? 'of your apps' : 'yours'}, or it is older than the server keeps calls. A call is written a moment after it ends.</p>
+            <p>
+              It is not {of === 'apps' ? 'of your apps' : 'yours'}, or it is older than the server keeps calls. A call is written a moment
+              after it ends.
+            </p>
           </Empty>
         )}
         {call.error && !missing && <ErrorBox error={call.error} onRetry={() => void call.refetch()} />}

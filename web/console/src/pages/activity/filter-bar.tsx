@@ -40,7 +40,11 @@ export function FilterBar({ filters, onChange, apps, tools, outcomes }: Props) {
         <Select value={filters.hours} onChange={(hours) => set({ hours })} options={RANGES} />
       </Field>
       <Field label="App">
-        <Select value={filters.app} onChange={(app) => set({ app, tool: splitTool(filters.tool).app === app ? filters.tool : '' })} options={choices(apps, filters.app)} />
+        <Select
+          value={filters.app}
+          onChange={(app) => set({ app, tool: splitTool(filters.tool).app === app ? filters.tool : '' })}
+          options={choices(apps, filters.app)}
+        />
       </Field>
       <Field label="Tool">
         <Select value={filters.tool} onChange={(tool) => set({ tool })} options={choices(fitting, filters.tool)} />
@@ -50,7 +54,9 @@ export function FilterBar({ filters, onChange, apps, tools, outcomes }: Props) {
           <Select value={filters.outcome} onChange={(outcome) => set({ outcome })} options={choices(CODES, filters.outcome)} />
         </Field>
       )}
-      {me.operates && filters.scope === 'mine' && <UserFilter value={filters.user} onChange={(user) => set({ user })} nobody={me.authMode === 'dev' ? 'you' : 'everybody'} />}
+      {me.operates && filters.scope === 'mine' && (
+        <UserFilter value={filters.user} onChange={(user) => set({ user })} nobody={me.authMode === 'dev' ? 'you' : 'everybody'} />
+      )}
       {changed && (
         <Button kind="quiet" onClick={() => onChange({ ...NONE, scope: filters.scope })}>
           Reset

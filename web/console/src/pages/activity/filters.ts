@@ -89,5 +89,10 @@ interface Seen {
 export function fits(call: Seen, filters: Filters): boolean {
   const { app, tool, outcome, user: named } = trimmed(filters);
   const user = filters.scope === 'apps' ? '' : named;
-  return (!app || call.tool.startsWith(`${app}:`)) && (!tool || call.tool === tool) && (!outcome || call.outcome === outcome) && (!user || call.userId === user);
+  return (
+    (!app || call.tool.startsWith(`${app}:`)) &&
+    (!tool || call.tool === tool) &&
+    (!outcome || call.outcome === outcome) &&
+    (!user || call.userId === user)
+  );
 }

@@ -19,18 +19,17 @@ export function ActivityPage() {
   const me = useMe();
   const [filters, setFilters] = useFilters();
   const [tab, setTab] = useUrlChoice('tab', ['calls', 'plots', 'upstreams']);
-  const tabs = [{ id: 'calls', name: 'Calls' }, { id: 'plots', name: 'Plots' }, ...(me.builds ? [{ id: 'upstreams', name: 'Upstreams' }] : [])];
+  const tabs = [
+    { id: 'calls', name: 'Calls' },
+    { id: 'plots', name: 'Plots' },
+    ...(me.builds ? [{ id: 'upstreams', name: 'Upstreams' }] : []),
+  ];
   const current = tabs.some((one) => one.id === tab) ? tab : 'calls';
   const names = useNames(filters.scope);
   return (
     <Page title="Activity" lead={leadFor(me, filters.scope)} actions={<Export filters={filters} />}>
       <div className="activity-page">
-        <Tabs
-          label="Activity"
-          tabs={tabs}
-          current={current}
-          onChange={(next) => setTab(next as typeof tab)}
-        >
+        <Tabs label="Activity" tabs={tabs} current={current} onChange={(next) => setTab(next as typeof tab)}>
           {current !== 'upstreams' && <FilterBar filters={filters} onChange={setFilters} {...names} outcomes={current === 'calls'} />}
           {current === 'calls' && <CallList filters={filters} />}
           {current === 'plots' && <Plots filters={filters} />}
@@ -60,4 +59,3 @@ function useNames(scope: 'mine' | 'apps') {
     return { apps, tools };
   }, [usage.data]);
 }
-

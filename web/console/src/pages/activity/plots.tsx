@@ -71,7 +71,13 @@ function OverTime({ usage, by, onBy }: { usage: UsageOverTime; by: 'app' | 'tool
       </Card>
       <div className="grid-2">
         <Card title="Errors">
-          <Chart title="Share of calls that failed" kind="line" labels={labels} series={errorSeries(usage.series)} format={(value) => `${Math.round(value * 10) / 10} %`} />
+          <Chart
+            title="Share of calls that failed"
+            kind="line"
+            labels={labels}
+            series={errorSeries(usage.series)}
+            format={(value) => `${Math.round(value * 10) / 10} %`}
+          />
         </Card>
         <Card title="Outcomes">
           <ul className="plain-list outcomes" aria-label="Outcomes">
@@ -100,7 +106,12 @@ function HowLong({ latency }: { latency: Latency }) {
   return (
     <div className="grid-2">
       <Card title="How long calls take">
-        <Chart title="Calls by time taken" kind="bar" labels={latency.histogram.map((one) => duration(one.fromUs))} series={[{ name: 'calls', values: latency.histogram.map((one) => one.count), hue: 1 }]} />
+        <Chart
+          title="Calls by time taken"
+          kind="bar"
+          labels={latency.histogram.map((one) => duration(one.fromUs))}
+          series={[{ name: 'calls', values: latency.histogram.map((one) => one.count), hue: 1 }]}
+        />
         <dl className="figures">
           {figures.map(([name, us]) => (
             <div key={name}>
@@ -110,7 +121,9 @@ function HowLong({ latency }: { latency: Latency }) {
           ))}
         </dl>
         <p className="hint">
-          {latency.sampled ? `The newest ${latency.count.toLocaleString()} calls that fit.` : `${latency.count.toLocaleString()} ${latency.count === 1 ? 'call' : 'calls'}.`}
+          {latency.sampled
+            ? `The newest ${latency.count.toLocaleString()} calls that fit.`
+            : `${latency.count.toLocaleString()} ${latency.count === 1 ? 'call' : 'calls'}.`}
         </p>
       </Card>
       <Card title="By step">

@@ -6,7 +6,10 @@ const DAY_S = 86_400;
 /** The time at which each bucket begins; days as well where there is more than one. */
 export function bucketLabels(from: string, seconds: number, count: number, locale?: string): string[] {
   const long = seconds * count > 2 * DAY_S;
-  const format = new Intl.DateTimeFormat(locale, long ? { month: 'short', day: 'numeric' } : { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+  const format = new Intl.DateTimeFormat(
+    locale,
+    long ? { month: 'short', day: 'numeric' } : { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+  );
   const start = Date.parse(from);
   return Array.from({ length: count }, (_, place) => format.format(new Date(start + place * seconds * 1_000)));
 }
@@ -27,7 +30,8 @@ export function errorRates(series: readonly Pick<Counted, 'calls' | 'errors'>[])
 }
 
 /** What each app or tool was called; one has the same name and colour in all plots. */
-export const callSeries = (series: readonly Counted[]): Series[] => series.map((one, place) => ({ ...lookOf(one, place), values: one.calls }));
+export const callSeries = (series: readonly Counted[]): Series[] =>
+  series.map((one, place) => ({ ...lookOf(one, place), values: one.calls }));
 
 /** How much of it failed; where there is more than one, all of them together as well. */
 export function errorSeries(series: readonly Counted[]): Series[] {

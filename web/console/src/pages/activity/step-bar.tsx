@@ -10,7 +10,17 @@ export function StepBar({ steps, total }: { steps: Record<Step, number>; total: 
   return (
     <>
       <div className="step-bar" aria-hidden>
-        {STEPS.map((step, place) => steps[step] > 0 && <span key={step} className={`hue-${place}`} style={{ width: share(steps[step]) }} title={`${step}: ${duration(steps[step])}`} />)}
+        {STEPS.map(
+          (step, place) =>
+            steps[step] > 0 && (
+              <span
+                key={step}
+                className={`hue-${place}`}
+                style={{ width: share(steps[step]) }}
+                title={`${step}: ${duration(steps[step])}`}
+              />
+            ),
+        )}
         {rest > 0 && <span className="rest" style={{ width: share(rest) }} />}
       </div>
       <div className="table-scroll" tabIndex={0} role="region" aria-label="Steps">

@@ -35,7 +35,11 @@ export function UpstreamHealth() {
       {list.data?.upstreams.length === 0 && (
         <Empty title="No upstreams">
           <p>
-            MCP servers whose tools this server offers. Add one under <Link to="/settings" search={{ tab: 'upstreams' }}>Settings</Link>.
+            MCP servers whose tools this server offers. Add one under{' '}
+            <Link to="/settings" search={{ tab: 'upstreams' }}>
+              Settings
+            </Link>
+            .
           </p>
         </Empty>
       )}
@@ -61,7 +65,13 @@ function Health({ upstream }: { upstream: Upstream }) {
           <h2>{details.name || upstream.id}</h2>
           <Badge kind={kind}>{text}</Badge>
         </span>
-        <Button small disabled={refresh.isPending} onClick={() => refresh.mutate()} icon={<RefreshCw size={15} aria-hidden />} aria-label={`Ask now: ${upstream.id}`}>
+        <Button
+          small
+          disabled={refresh.isPending}
+          onClick={() => refresh.mutate()}
+          icon={<RefreshCw size={15} aria-hidden />}
+          aria-label={`Ask now: ${upstream.id}`}
+        >
           Ask now
         </Button>
       </div>

@@ -15,7 +15,8 @@ const path = (app: string) => ({ params: { path: { package: app } } });
 
 export const appsQuery = queryOptions({ queryKey: ['apps'], queryFn: () => data(api.GET('/api/apps')) });
 
-export const appQuery = (app: string) => queryOptions({ queryKey: ['apps', app], queryFn: () => data(api.GET('/api/apps/{package}', path(app))) });
+export const appQuery = (app: string) =>
+  queryOptions({ queryKey: ['apps', app], queryFn: () => data(api.GET('/api/apps/{package}', path(app))) });
 
 export const toolsQuery = (app: string) =>
   queryOptions({
@@ -30,7 +31,8 @@ export const versionsQuery = (app: string) =>
 export const versionQuery = (app: string, version: number) =>
   queryOptions({
     queryKey: ['apps', app, 'version', version],
-    queryFn: () => data(api.GET('/api/apps/{package}/versions/{version}', { params: { path: { package: app, version: String(version) } } })),
+    queryFn: () =>
+      data(api.GET('/api/apps/{package}/versions/{version}', { params: { path: { package: app, version: String(version) } } })),
     staleTime: Infinity,
   });
 
@@ -38,11 +40,13 @@ export const versionQuery = (app: string, version: number) =>
 export const deletionKey = (app: string) => ['delete', app];
 
 export const createApp = (body: NewApp) => data(api.POST('/api/apps', { body }));
-export const changeApp = (app: string, body: Partial<AppPatch>) => data(api.PATCH('/api/apps/{package}', { ...path(app), body: body as AppPatch }));
+export const changeApp = (app: string, body: Partial<AppPatch>) =>
+  data(api.PATCH('/api/apps/{package}', { ...path(app), body: body as AppPatch }));
 export const deleteApp = (app: string) => data(api.DELETE('/api/apps/{package}', path(app)));
 export const newKeyOf = (app: string) => data(api.POST('/api/apps/{package}/key', path(app)));
 export const newSecretOf = (app: string) => data(api.POST('/api/apps/{package}/secret', path(app)));
-export const saveTools = (app: string, body: components['schemas']['ToolSet']) => data(api.POST('/api/apps/{package}/tools', { ...path(app), body }));
+export const saveTools = (app: string, body: components['schemas']['ToolSet']) =>
+  data(api.POST('/api/apps/{package}/tools', { ...path(app), body }));
 export const activate = (app: string, version: number) =>
   data(api.POST('/api/apps/{package}/versions/{version}/activate', { params: { path: { package: app, version: String(version) } } }));
 

@@ -54,7 +54,9 @@ export function draftOf(app: App): AppDraft {
     wakeTimeoutS: seconds(app.wakeTimeoutMs),
     permissions: Object.fromEntries(app.permissions.map(({ type, description }) => [type, description ?? ''])),
     wantsAssistant: app.wants?.includes('assistant') === true,
-    hardware: Object.fromEntries(app.hardwareRequirements.map(({ type, level, description }) => [type, { level, description: description ?? '' }])),
+    hardware: Object.fromEntries(
+      app.hardwareRequirements.map(({ type, level, description }) => [type, { level, description: description ?? '' }]),
+    ),
   };
 }
 
@@ -71,9 +73,16 @@ export function detailsOf(draft: AppDraft) {
     legacy: draft.legacy,
     callTimeoutMs: millis(draft.callTimeoutS),
     wakeTimeoutMs: millis(draft.wakeTimeoutS),
-    permissions: Object.entries(draft.permissions).map(([type, why]) => ({ type: type as App['permissions'][number]['type'], ...described(why) })),
+    permissions: Object.entries(draft.permissions).map(([type, why]) => ({
+      type: type as App['permissions'][number]['type'],
+      ...described(why),
+    })),
     wants: draft.wantsAssistant ? (['assistant'] as const).slice() : [],
-    hardwareRequirements: Object.entries(draft.hardware).map(([type, { level, description }]) => ({ type, level, ...described(description) })),
+    hardwareRequirements: Object.entries(draft.hardware).map(([type, { level, description }]) => ({
+      type,
+      level,
+      ...described(description),
+    })),
   };
 }
 

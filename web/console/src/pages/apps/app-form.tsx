@@ -21,7 +21,10 @@ export function problemsByField(error: unknown): Partial<Record<string, string>>
 }
 
 export function AppForm({ draft, onChange, isNew, wrong }: Props) {
-  const set = <K extends keyof AppDraft>(name: K) => (value: AppDraft[K]) => onChange({ ...draft, [name]: value });
+  const set =
+    <K extends keyof AppDraft>(name: K) =>
+    (value: AppDraft[K]) =>
+      onChange({ ...draft, [name]: value });
   return (
     <>
       {isNew && (
@@ -36,13 +39,27 @@ export function AppForm({ draft, onChange, isNew, wrong }: Props) {
         <TextArea value={draft.description} onChange={set('description')} rows={2} />
       </Field>
       <Field label="URL" hint="Where the app answers, such as https://todo.example.com" error={wrong.publicUrl}>
-        <Input value={draft.publicUrl} onChange={set('publicUrl')} inputMode="url" autoComplete="off" autoCapitalize="off" spellCheck={false} />
+        <Input
+          value={draft.publicUrl}
+          onChange={set('publicUrl')}
+          inputMode="url"
+          autoComplete="off"
+          autoCapitalize="off"
+          spellCheck={false}
+        />
       </Field>
-      <Field label="Picture" hint="An https address of a square PNG, JPEG, WebP, GIF or SVG of at most 128 KiB, or a small one as data:image" error={wrong.iconUrl}>
+      <Field
+        label="Picture"
+        hint="An https address of a square PNG, JPEG, WebP, GIF or SVG of at most 128 KiB, or a small one as data:image"
+        error={wrong.iconUrl}
+      >
         <Input value={draft.iconUrl} onChange={set('iconUrl')} inputMode="url" autoComplete="off" autoCapitalize="off" spellCheck={false} />
       </Field>
       <div className="grid-2">
-        <Field label="Kind" hint={draft.kind === 'session' ? 'Is woken before a call, connects, can show and hear' : 'Answers calls and does nothing else'}>
+        <Field
+          label="Kind"
+          hint={draft.kind === 'session' ? 'Is woken before a call, connects, can show and hear' : 'Answers calls and does nothing else'}
+        >
           <Select
             value={draft.kind}
             onChange={(kind) => set('kind')(kind as AppDraft['kind'])}
@@ -64,7 +81,11 @@ export function AppForm({ draft, onChange, isNew, wrong }: Props) {
         </Field>
       </div>
       <Permissions chosen={draft.permissions} onChange={set('permissions')} />
-      <Check label="Asks users to let it call the tools of their other apps, as an assistant does" checked={draft.wantsAssistant} onChange={set('wantsAssistant')} />
+      <Check
+        label="Asks users to let it call the tools of their other apps, as an assistant does"
+        checked={draft.wantsAssistant}
+        onChange={set('wantsAssistant')}
+      />
       <Hardware chosen={draft.hardware} onChange={set('hardware')} />
       <Fold title="More">
         <div className="grid-2">
@@ -114,7 +135,12 @@ function Permissions({ chosen, onChange }: { chosen: AppDraft['permissions']; on
               }}
             />
             {type in chosen && (
-              <Input aria-label={`Why ${name}`} placeholder="Why, in your words" value={chosen[type] ?? ''} onChange={(why) => onChange({ ...chosen, [type]: why })} />
+              <Input
+                aria-label={`Why ${name}`}
+                placeholder="Why, in your words"
+                value={chosen[type] ?? ''}
+                onChange={(why) => onChange({ ...chosen, [type]: why })}
+              />
             )}
           </li>
         ))}
@@ -126,7 +152,9 @@ function Permissions({ chosen, onChange }: { chosen: AppDraft['permissions']; on
 function Hardware({ chosen, onChange }: { chosen: AppDraft['hardware']; onChange: (chosen: AppDraft['hardware']) => void }) {
   // Parts that this console does not know stay as they are.
   const types = [...new Set([...Object.keys(HARDWARE), ...Object.keys(chosen)])];
-  const names = Object.entries(chosen).map(([type, { level }]) => `${HARDWARE[type]?.name ?? type}${level === 'OPTIONAL' ? ' (optional)' : ''}`);
+  const names = Object.entries(chosen).map(
+    ([type, { level }]) => `${HARDWARE[type]?.name ?? type}${level === 'OPTIONAL' ? ' (optional)' : ''}`,
+  );
   return (
     <Fold title="Hardware" note={names.length === 0 ? 'nothing needed' : names.join(', ')}>
       <p className="hint">Where glasses lack a part that is required, the tools of the app are hidden there.</p>
@@ -138,7 +166,9 @@ function Hardware({ chosen, onChange }: { chosen: AppDraft['hardware']; onChange
                 value={chosen[type]?.level ?? ''}
                 onChange={(level) => {
                   const { [type]: before, ...rest } = chosen;
-                  onChange(level === '' ? rest : { ...rest, [type]: { level: level as 'REQUIRED', description: before?.description ?? '' } });
+                  onChange(
+                    level === '' ? rest : { ...rest, [type]: { level: level as 'REQUIRED', description: before?.description ?? '' } },
+                  );
                 }}
                 options={[
                   { value: '', label: 'Not needed' },

@@ -39,7 +39,12 @@ export function AppPage() {
         {app.isPending && <Loading what="the app" />}
         {app.error !== null && <ErrorBox error={app.error} onRetry={() => void app.refetch()} />}
         {app.data !== undefined && (
-          <Tabs label={`Parts of ${title}`} tabs={TABS} current={current} onChange={(id) => void navigate({ to: '/apps/$package', params: { package: name }, search: { tab: id } })}>
+          <Tabs
+            label={`Parts of ${title}`}
+            tabs={TABS}
+            current={current}
+            onChange={(id) => void navigate({ to: '/apps/$package', params: { package: name }, search: { tab: id } })}
+          >
             <Panel key={name} tab={current} app={app.data} />
           </Tabs>
         )}

@@ -44,7 +44,14 @@ function Edit({ app }: { app: App }) {
   const own = problemsOf(draft);
   const isTold = save.error instanceof Refused && save.error.problems.length > 0;
   return (
-    <Card title="Details" actions={<span className="muted">registered <Ago at={app.createdAt} /> by {app.owner}</span>}>
+    <Card
+      title="Details"
+      actions={
+        <span className="muted">
+          registered <Ago at={app.createdAt} /> by {app.owner}
+        </span>
+      }
+    >
       <form
         noValidate
         onSubmit={(event) => {
@@ -94,20 +101,31 @@ function Keys({ app }: { app: App }) {
   const [shown, setShown] = useState<Shown>();
   const rotate = useMutation({
     mutationFn: async (which: keyof typeof ROTATIONS): Promise<Shown> =>
-      which === 'key' ? { title: 'The new key', ...(await newKeyOf(app.packageName)) } : { title: 'The new signing secret', ...(await newSecretOf(app.packageName)) },
+      which === 'key'
+        ? { title: 'The new key', ...(await newKeyOf(app.packageName)) }
+        : { title: 'The new signing secret', ...(await newSecretOf(app.packageName)) },
     onSuccess: setShown,
     onError: toastError,
     onSettled: () => setAsked(undefined),
   });
   return (
     <Card title="Key and secret">
-      <p className="muted">They were shown when the app was registered, and are not kept in readable form. Where one is lost, make a new one.</p>
+      <p className="muted">
+        They were shown when the app was registered, and are not kept in readable form. Where one is lost, make a new one.
+      </p>
       <div className="row">
         <Button onClick={() => setAsked('key')}>New key</Button>
         <Button onClick={() => setAsked('secret')}>New secret</Button>
       </div>
       {asked !== undefined && (
-        <Confirm title={ROTATIONS[asked].title} action={ROTATIONS[asked].action} danger={asked === 'key'} busy={rotate.isPending} onConfirm={() => rotate.mutate(asked)} onClose={() => setAsked(undefined)}>
+        <Confirm
+          title={ROTATIONS[asked].title}
+          action={ROTATIONS[asked].action}
+          danger={asked === 'key'}
+          busy={rotate.isPending}
+          onConfirm={() => rotate.mutate(asked)}
+          onClose={() => setAsked(undefined)}
+        >
           <p>{ROTATIONS[asked].words}</p>
         </Confirm>
       )}

@@ -56,7 +56,13 @@ export function AppsPage() {
         {apps.data !== undefined && apps.data.apps.length > 0 && found.length === 0 && <p className="muted">No app has these words.</p>}
         <ul className="plain-list app-list">
           {found.map((app, place) => (
-            <Lazy key={app.packageName} className="card app-row" name={app.name || app.packageName} height={ROW_HEIGHT} first={place < FIRST}>
+            <Lazy
+              key={app.packageName}
+              className="card app-row"
+              name={app.name || app.packageName}
+              height={ROW_HEIGHT}
+              first={place < FIRST}
+            >
               {() => <AppRow app={app} showOwner={me.operates} />}
             </Lazy>
           ))}

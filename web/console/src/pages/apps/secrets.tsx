@@ -17,10 +17,15 @@ export function SecretsDialog({ shown, onClose }: { shown: Shown; onClose: () =>
   return (
     <Dialog title={shown.title} onClose={onClose}>
       <Notice kind="warn">
-        <p>This is the only time that you see {shown.apiKey !== undefined && shown.signingSecret !== undefined ? 'them' : 'it'}. Copy it to where your app reads it before you close this.</p>
+        <p>
+          This is the only time that you see {shown.apiKey !== undefined && shown.signingSecret !== undefined ? 'them' : 'it'}. Copy it to
+          where your app reads it before you close this.
+        </p>
       </Notice>
       {shown.apiKey !== undefined && <Secret label="API key" hint="The app shows it when it connects or calls" value={shown.apiKey} />}
-      {shown.signingSecret !== undefined && <Secret label="Signing secret" hint="With it the app checks that a call comes from this server" value={shown.signingSecret} />}
+      {shown.signingSecret !== undefined && (
+        <Secret label="Signing secret" hint="With it the app checks that a call comes from this server" value={shown.signingSecret} />
+      )}
       <div className="dialog-actions">
         <Button kind="primary" onClick={onClose}>
           I have copied {shown.apiKey !== undefined && shown.signingSecret !== undefined ? 'both' : 'it'}

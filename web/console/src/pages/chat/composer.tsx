@@ -73,6 +73,9 @@ function ModelPicker({ model, onModel }: Pick<Props, 'model' | 'onModel'>) {
   const names = found?.models.map(({ name }) => name).slice(0, 200) ?? [];
   const known = model === null || names.includes(model) ? names : [model, ...names];
   const standard = found?.default ?? null;
-  const options = [{ value: '', label: standard === null ? 'Default model' : `Default: ${standard}` }, ...known.map((name) => ({ value: name, label: name }))];
+  const options = [
+    { value: '', label: standard === null ? 'Default model' : `Default: ${standard}` },
+    ...known.map((name) => ({ value: name, label: name })),
+  ];
   return <Select aria-label="Model" value={model ?? ''} onChange={(value) => onModel(value === '' ? null : value)} options={options} />;
 }

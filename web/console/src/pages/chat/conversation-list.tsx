@@ -20,7 +20,13 @@ export function ConversationList({ conversations, current, onPick }: Props) {
       <ul className="plain-list">
         {conversations.map(({ id, title, updatedAt }) => (
           <li key={id}>
-            <Link to="/chat" search={{ id }} className={id === current ? 'conversation here' : 'conversation'} {...(id === current && { 'aria-current': 'true' as const })} {...(onPick && { onClick: onPick })}>
+            <Link
+              to="/chat"
+              search={{ id }}
+              className={id === current ? 'conversation here' : 'conversation'}
+              {...(id === current && { 'aria-current': 'true' as const })}
+              {...(onPick && { onClick: onPick })}
+            >
               <span className="conversation-title">{title}</span>
               <span className="muted">
                 <Ago at={updatedAt} />

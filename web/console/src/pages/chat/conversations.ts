@@ -52,7 +52,8 @@ export function conversations(user: string): readonly Summary[] {
   let read: readonly Summary[] = [];
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(listKey(user)) ?? '[]');
-    if (Array.isArray(kept)) read = kept.filter((one): one is Summary => typeof (one as Summary | null)?.id === 'string').slice(0, MAX_CONVERSATIONS);
+    if (Array.isArray(kept))
+      read = kept.filter((one): one is Summary => typeof (one as Summary | null)?.id === 'string').slice(0, MAX_CONVERSATIONS);
   } catch {
     // What cannot be read is not there.
   }
@@ -145,17 +146,27 @@ function withinBound({ messages, durations }: Content): string | null {
 }
 
 export function renameConversation(user: string, id: string, title: string): void {
-  writeList(user, conversations(user).map((one) => (one.id === id ? { ...one, title: title.slice(0, MAX_TITLE), named: true } : one)));
+  writeList(
+    user,
+    conversations(user).map((one) => (one.id === id ? { ...one, title: title.slice(0, MAX_TITLE), named: true } : one)),
+  );
 }
 
 export function deleteConversation(user: string, id: string): void {
   localStorage.removeItem(contentKey(user, id));
-  writeList(user, conversations(user).filter((one) => one.id !== id));
+  writeList(
+    user,
+    conversations(user).filter((one) => one.id !== id),
+  );
 }
 
 /** The first words of the user. */
 export function titleOf(messages: readonly ToolyardMessage[]): string {
-  const first = messages.find(({ role }) => role === 'user')?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(' ') ?? '';
+  const first =
+    messages
+      .find(({ role }) => role === 'user')
+      ?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+      .join(' ') ?? '';
   const line = first.replace(/\s+/g, ' ').trim();
   return line === '' ? 'New conversation' : line.length > MAX_TITLE ? `${line.slice(0, MAX_TITLE - 1)}…` : line;
 }

@@ -12,7 +12,8 @@ const COMPONENTS: Components = {
   a: ({ href, children }) => <OutsideLink href={href}>{children}</OutsideLink>,
   img: ({ src, alt }) => (
     <span className="no-image">
-      Picture not loaded{alt === undefined || alt === '' ? '' : `: ${alt}`} {typeof src === 'string' && hostOf(src) !== null && <span className="muted">({hostOf(src)})</span>}
+      Picture not loaded{alt === undefined || alt === '' ? '' : `: ${alt}`}{' '}
+      {typeof src === 'string' && hostOf(src) !== null && <span className="muted">({hostOf(src)})</span>}
     </span>
   ),
   table: ({ children }) => (
@@ -21,7 +22,9 @@ const COMPONENTS: Components = {
     </div>
   ),
   pre: ({ children }) => <pre tabIndex={0}>{children}</pre>,
-  input: ({ checked }) => <input type="checkbox" checked={checked === true} readOnly disabled aria-label={checked === true ? 'Done' : 'Not done'} />,
+  input: ({ checked }) => (
+    <input type="checkbox" checked={checked === true} readOnly disabled aria-label={checked === true ? 'Done' : 'Not done'} />
+  ),
   h1: ({ children }) => <h3>{children}</h3>,
   h2: ({ children }) => <h3>{children}</h3>,
   h3: ({ children }) => <h4>{children}</h4>,

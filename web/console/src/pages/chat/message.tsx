@@ -34,7 +34,14 @@ export const Message = memo(function Message({ message, notes, last, busy, onEdi
   const mine = message.role === 'user';
   const live = busy && last && !mine;
   const text = message.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n');
-  if (editing) return <Edit text={text} onCancel={() => ((cancelled.current = true), setEditing(false))} onSend={(next) => (setEditing(false), onEdit(message.id, next))} />;
+  if (editing)
+    return (
+      <Edit
+        text={text}
+        onCancel={() => ((cancelled.current = true), setEditing(false))}
+        onSend={(next) => (setEditing(false), onEdit(message.id, next))}
+      />
+    );
   return (
     <article ref={article} className={mine ? 'message mine' : 'message'} aria-label={mine ? 'You' : 'Assistant'}>
       {mine ? <p className="said">{text}</p> : <Parts message={message} notes={notes} live={live} />}
@@ -73,7 +80,12 @@ function Parts({ message, notes, live }: Pick<Props, 'message' | 'notes'> & { li
   for (const part of message.parts) if (part.type === 'data-tool') about.set(part.data.toolCallId, part.data);
   return message.parts.map((part, place) => {
     if (part.type === 'text') return part.text === '' ? null : <Words key={place} text={part.text} />;
-    if (part.type === 'data-notice') return <Notice key={place} kind="warn">{part.data.message}</Notice>;
+    if (part.type === 'data-notice')
+      return (
+        <Notice key={place} kind="warn">
+          {part.data.message}
+        </Notice>
+      );
     if (part.type === 'reasoning') return part.text === '' ? null : <Thoughts key={place} text={part.text} />;
     if (!isToolUIPart(part)) return null;
     const id = part.toolCallId;

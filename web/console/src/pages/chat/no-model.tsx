@@ -10,7 +10,10 @@ export function NoModel() {
   return (
     <div className="notice warn" role="status">
       <p>
-        <strong>No model can answer yet.</strong> {me.operates ? 'Set a key such as OPENAI_API_KEY and start the server again, start Ollama or llama-server on this machine, or add an endpoint under [models.NAME] to the configuration.' : 'Ask whoever runs this server to add one.'}
+        <strong>No model can answer yet.</strong>{' '}
+        {me.operates
+          ? 'Set a key such as OPENAI_API_KEY and start the server again, start Ollama or llama-server on this machine, or add an endpoint under [models.NAME] to the configuration.'
+          : 'Ask whoever runs this server to add one.'}
       </p>
     </div>
   );

@@ -41,7 +41,15 @@ export function ToolRow({ part, about, progress, ms, live }: Props) {
           </span>
           <span className="tool-state">
             {ms !== undefined && <span className="muted">{duration(Math.max(1, Math.round(ms)) * 1_000)}</span>}
-            {waiting ? <span className="spinner" aria-hidden /> : failed ? <CircleAlert size={16} aria-hidden className="bad" /> : done ? <CircleCheck size={16} aria-hidden className="good" /> : <CircleSlash size={16} aria-hidden />}
+            {waiting ? (
+              <span className="spinner" aria-hidden />
+            ) : failed ? (
+              <CircleAlert size={16} aria-hidden className="bad" />
+            ) : done ? (
+              <CircleCheck size={16} aria-hidden className="good" />
+            ) : (
+              <CircleSlash size={16} aria-hidden />
+            )}
             <span className="hidden">{state}</span>
           </span>
         </summary>
@@ -57,7 +65,9 @@ export function ToolRow({ part, about, progress, ms, live }: Props) {
         </div>
       </details>
       {waiting && progress !== undefined && <Progress {...progress} />}
-      {chart !== null && <Chart title={chart.title} kind={chart.kind} labels={chart.labels} series={[{ name: 'Value', values: chart.values }]} />}
+      {chart !== null && (
+        <Chart title={chart.title} kind={chart.kind} labels={chart.labels} series={[{ name: 'Value', values: chart.values }]} />
+      )}
     </div>
   );
 }
@@ -65,7 +75,10 @@ export function ToolRow({ part, about, progress, ms, live }: Props) {
 function Progress({ progress, total, message }: ProgressData) {
   return (
     <p className="tool-progress">
-      <progress aria-label="Progress of the call" {...(total !== undefined && total > 0 && { value: Math.min(progress, total), max: total })} />
+      <progress
+        aria-label="Progress of the call"
+        {...(total !== undefined && total > 0 && { value: Math.min(progress, total), max: total })}
+      />
       <span className="muted">{message ?? (total === undefined ? String(progress) : `${progress} of ${total}`)}</span>
     </p>
   );
@@ -76,7 +89,10 @@ function outcomeOf(part: ToolUIPart | DynamicToolUIPart): { done: boolean; faile
   if (part.state === 'output-error') return { done: true, failed: true, result: part.errorText };
   if (part.state !== 'output-available') return { done: false, failed: false, result: undefined };
   const { output } = part;
-  const error = !part.providerExecuted && typeof output === 'object' && output !== null && Object.keys(output).length === 1 ? (output as { error?: unknown }).error : undefined;
+  const error =
+    !part.providerExecuted && typeof output === 'object' && output !== null && Object.keys(output).length === 1
+      ? (output as { error?: unknown }).error
+      : undefined;
   return { done: true, failed: error !== undefined, result: error ?? output };
 }
 

@@ -10,7 +10,13 @@ import { Card } from '../../ui/page';
 import { toastError } from '../../ui/toast';
 import { installedQuery, sessionQuery, type InstalledApp, type RunningApp } from './queries';
 
-const STATES: Record<RunningApp['state'], string> = { STOPPED: 'stopped', STARTING: 'starting', RUNNING: 'running', STOPPING: 'stopping', LOST: 'lost' };
+const STATES: Record<RunningApp['state'], string> = {
+  STOPPED: 'stopped',
+  STARTING: 'starting',
+  RUNNING: 'running',
+  STOPPING: 'stopping',
+  LOST: 'lost',
+};
 
 export function Apps({ on }: { on: boolean }) {
   const installed = useQuery(installedQuery);
@@ -28,7 +34,12 @@ export function Apps({ on }: { on: boolean }) {
       )}
       <ul className="plain-list app-list" aria-label="Your apps">
         {apps?.map((app) => (
-          <AppRow key={app.packageName} app={app} running={on ? live.data?.apps.find((one) => one.packageName === app.packageName) : undefined} on={on} />
+          <AppRow
+            key={app.packageName}
+            app={app}
+            running={on ? live.data?.apps.find((one) => one.packageName === app.packageName) : undefined}
+            on={on}
+          />
         ))}
       </ul>
     </Card>
@@ -42,7 +53,9 @@ function AppRow({ app, running, on }: { app: InstalledApp; running: RunningApp |
   const order = useMutation({
     mutationFn: (what: 'start' | 'stop') => {
       const params = { params: { path: { package: app.packageName } } };
-      return what === 'start' ? api.POST('/api/session/apps/{package}/start', params) : api.POST('/api/session/apps/{package}/stop', params);
+      return what === 'start'
+        ? api.POST('/api/session/apps/{package}/start', params)
+        : api.POST('/api/session/apps/{package}/stop', params);
     },
     onError: toastError,
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['glasses'] }),
@@ -61,7 +74,12 @@ function AppRow({ app, running, on }: { app: InstalledApp; running: RunningApp |
         </span>
       </span>
       {app.opens && !open && (
-        <Button small disabled={!on || order.isPending} onClick={() => order.mutate('start')} aria-label={`${runs ? 'Open' : 'Start'} ${app.name}`}>
+        <Button
+          small
+          disabled={!on || order.isPending}
+          onClick={() => order.mutate('start')}
+          aria-label={`${runs ? 'Open' : 'Start'} ${app.name}`}
+        >
           {runs ? 'Open' : 'Start'}
         </Button>
       )}

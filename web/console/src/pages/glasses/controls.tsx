@@ -18,7 +18,11 @@ export function Controls({ model, on }: { model: Capabilities; on: boolean }) {
         <div role="group" aria-label="Button" className="row">
           {gestures.length === 0 && <p className="muted flat">These glasses have no button.</p>}
           {gestures.map((gesture) => (
-            <Button key={gesture.name} disabled={!on} onClick={() => act(`${gesture.name.toLowerCase()} on the glasses`, ...gesture.messages)}>
+            <Button
+              key={gesture.name}
+              disabled={!on}
+              onClick={() => act(`${gesture.name.toLowerCase()} on the glasses`, ...gesture.messages)}
+            >
               {gesture.name}
             </Button>
           ))}
@@ -45,7 +49,8 @@ const MOVES = /^(Arrow|Home$|End$|Page)/;
 function Battery({ on, onTell }: { on: boolean; onTell: (name: string, message: object) => void }) {
   const [level, setLevel] = useState(80);
   const [charging, setCharging] = useState(false);
-  const tell = (percent: number, charges: boolean) => onTell(`battery at ${percent} %${charges ? ', charging' : ''}`, battery(percent, charges));
+  const tell = (percent: number, charges: boolean) =>
+    onTell(`battery at ${percent} %${charges ? ', charging' : ''}`, battery(percent, charges));
   return (
     <div className="battery">
       <label>

@@ -28,7 +28,11 @@ export function GlassesDisplay({ model, layout, idle }: Props) {
     const texts = [...(element?.querySelectorAll('.lens-text') ?? [])];
     setCut(texts.some((one) => one.scrollHeight > one.clientHeight + 2));
   }, [layout, width, height, lines]);
-  const size: CSSProperties & Record<`--${string}`, string | number> = { aspectRatio: `${width} / ${height}`, maxWidth: `${width}px`, '--lines': lines };
+  const size: CSSProperties & Record<`--${string}`, string | number> = {
+    aspectRatio: `${width} / ${height}`,
+    maxWidth: `${width}px`,
+    '--lines': lines,
+  };
   return (
     <div>
       <div className={green ? 'lens green' : 'lens'} style={size} ref={screen} role="region" aria-label="Display" aria-live="polite">
@@ -86,5 +90,11 @@ function Pictures({ frames, intervalMs, repeat }: { frames: string[]; intervalMs
     const timer = setInterval(() => setPlace((now) => (now + 1 < frames.length ? now + 1 : repeat ? 0 : now)), intervalMs);
     return () => clearInterval(timer);
   }, [frames, intervalMs, repeat]);
-  return <img className="lens-picture" src={`data:image/bmp;base64,${(frames[place] ?? frames[0] ?? '').replace(/\s+/g, '')}`} alt="A picture of the app" />;
+  return (
+    <img
+      className="lens-picture"
+      src={`data:image/bmp;base64,${(frames[place] ?? frames[0] ?? '').replace(/\s+/g, '')}`}
+      alt="A picture of the app"
+    />
+  );
 }

@@ -156,7 +156,12 @@ async function dial(mine: number, tries: number, wasOn: boolean): Promise<void> 
     if (mine !== wish) return;
     socket = null;
     // Whoever came back after a proper end would throw out the device that took their place, and it them.
-    if (event.code === 1000) return over(event.reason === 'another device connected' ? 'Another device of this user connected, so these glasses are off.' : 'The server ended the session.');
+    if (event.code === 1000)
+      return over(
+        event.reason === 'another device connected'
+          ? 'Another device of this user connected, so these glasses are off.'
+          : 'The server ended the session.',
+      );
     if (!on && !wasOn) return over(state.problem ?? 'The server did not let the glasses in.');
     lost(mine, on ? 0 : tries, true, 'The connection was lost.');
   };
@@ -203,7 +208,11 @@ async function aloud(message: Extract<Incoming, { type: 'play' }>) {
     send(played(message.requestId, 0));
     return;
   }
-  const { heard: spoken, durationMs, error } = await play({ ...message, language: language(), serverSpeaks: queryClient.getQueryData(meQuery.queryKey)?.speech.speak === true });
+  const {
+    heard: spoken,
+    durationMs,
+    error,
+  } = await play({ ...message, language: language(), serverSpeaks: queryClient.getQueryData(meQuery.queryKey)?.speech.speak === true });
   set(spokenEnded(state, id, spoken ? 'heard' : 'silent'));
   send(played(message.requestId, durationMs, error));
 }

@@ -6,7 +6,14 @@ import { forgetLog } from './link';
 import type { LogEntry } from './state';
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
-const KINDS: Record<LogEntry['kind'], string> = { device: 'glasses', app: 'app', picture: 'display', call: 'call', you: 'you', problem: 'problem' };
+const KINDS: Record<LogEntry['kind'], string> = {
+  device: 'glasses',
+  app: 'app',
+  picture: 'display',
+  call: 'call',
+  you: 'you',
+  problem: 'problem',
+};
 
 export function EventLog({ log, nameOf }: { log: readonly LogEntry[]; nameOf: (app: string) => string }) {
   return (

@@ -47,7 +47,10 @@ export function GlassesPage() {
   useEffect(() => {
     if (watching !== 'live' || since === null) return;
     // What ended before somebody listened stands in the ledger. Where that cannot be read, the stream goes on all the same.
-    getCallsSince(since, me.userId ?? undefined).then((calls) => calls.toReversed().forEach(tellCall), () => undefined);
+    getCallsSince(since, me.userId ?? undefined).then(
+      (calls) => calls.toReversed().forEach(tellCall),
+      () => undefined,
+    );
   }, [watching, since, me.userId]);
 
   const nameOf = (app: string) => installed.data?.find((one) => one.packageName === app)?.name ?? app;
@@ -57,7 +60,10 @@ export function GlassesPage() {
   const picture = seen(worn);
   const dashboard = picture !== null && picture === worn.dashboard;
   return (
-    <Page title="Glasses" lead="Smart glasses in your browser. They stay on while you use other pages of the console, and go off when you close it.">
+    <Page
+      title="Glasses"
+      lead="Smart glasses in your browser. They stay on while you use other pages of the console, and go off when you close it."
+    >
       {devices.isPending && <Loading what="the models" />}
       {devices.error && <ErrorBox error={devices.error} onRetry={() => void devices.refetch()} />}
       {model !== undefined && (
@@ -66,9 +72,20 @@ export function GlassesPage() {
             <Card>
               <div className="wear">
                 <Field label="Model">
-                  <Select value={model.modelName} onChange={choose} options={models.map(({ modelName }) => ({ value: modelName, label: modelName === 'None' ? 'None (a phone alone)' : modelName }))} />
+                  <Select
+                    value={model.modelName}
+                    onChange={choose}
+                    options={models.map(({ modelName }) => ({
+                      value: modelName,
+                      label: modelName === 'None' ? 'None (a phone alone)' : modelName,
+                    }))}
+                  />
                 </Field>
-                <Button kind={active ? 'plain' : 'primary'} onClick={active ? disconnect : connect} icon={active ? <PowerOff size={16} aria-hidden /> : <Power size={16} aria-hidden />}>
+                <Button
+                  kind={active ? 'plain' : 'primary'}
+                  onClick={active ? disconnect : connect}
+                  icon={active ? <PowerOff size={16} aria-hidden /> : <Power size={16} aria-hidden />}
+                >
                   {active ? 'Disconnect' : 'Connect'}
                 </Button>
                 <span role="status">
@@ -82,7 +99,15 @@ export function GlassesPage() {
                 <NoDisplay speaks={model.hasSpeaker} last={worn.aloud[0]?.text ?? null} />
               )}
               <p className="drawn-by" role="status">
-                {picture !== null && model.hasDisplay && (dashboard ? <>The dashboard, while you look up</> : <>Drawn by <strong>{nameOf(picture.app)}</strong></>)}
+                {picture !== null &&
+                  model.hasDisplay &&
+                  (dashboard ? (
+                    <>The dashboard, while you look up</>
+                  ) : (
+                    <>
+                      Drawn by <strong>{nameOf(picture.app)}</strong>
+                    </>
+                  ))}
               </p>
               <Abilities model={model} />
             </Card>
@@ -118,14 +143,30 @@ function NoDisplay({ speaks, last }: { speaks: boolean; last: string | null }) {
   return (
     <div className="no-display" role="region" aria-label="No display">
       <p className="flat">
-        <strong>These glasses have no display.</strong> {speaks ? 'They speak: what apps say is heard and stands under “Said aloud”.' : 'They have no speaker either; what apps say comes from the phone.'}
+        <strong>These glasses have no display.</strong>{' '}
+        {speaks
+          ? 'They speak: what apps say is heard and stands under “Said aloud”.'
+          : 'They have no speaker either; what apps say comes from the phone.'}
       </p>
       {last !== null && <p className="flat words">“{last}”</p>}
     </div>
   );
 }
 
-function Abilities({ model }: { model: { hasDisplay: boolean; hasCamera: boolean; hasMicrophone: boolean; hasSpeaker: boolean; hasButton: boolean; hasIMU: boolean; hasLight: boolean; hasWifi: boolean } }) {
+function Abilities({
+  model,
+}: {
+  model: {
+    hasDisplay: boolean;
+    hasCamera: boolean;
+    hasMicrophone: boolean;
+    hasSpeaker: boolean;
+    hasButton: boolean;
+    hasIMU: boolean;
+    hasLight: boolean;
+    hasWifi: boolean;
+  };
+}) {
   const all: [boolean, string][] = [
     [model.hasDisplay, 'display'],
     [model.hasMicrophone, 'microphone'],

@@ -49,7 +49,13 @@ export const installedQuery = queryOptions({
     const known = new Map(library.apps.map((app) => [app.packageName, app]));
     return installs.slice(0, MAX_APPS).map(({ packageName }) => {
       const app = known.get(packageName);
-      return { packageName, name: app?.name || packageName, icon: app?.iconUrl, opens: app === undefined ? !packageName.startsWith('mcp.') : app.kind === 'session', fits: app?.fit.fits ?? true };
+      return {
+        packageName,
+        name: app?.name || packageName,
+        icon: app?.iconUrl,
+        opens: app === undefined ? !packageName.startsWith('mcp.') : app.kind === 'session',
+        fits: app?.fit.fits ?? true,
+      };
     });
   },
 });

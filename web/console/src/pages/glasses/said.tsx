@@ -6,7 +6,12 @@ import { Card } from '../../ui/page';
 import { setMuted } from './link';
 import type { Spoken } from './state';
 
-const OUTCOMES: Record<Spoken['outcome'], string | null> = { playing: 'speaking', heard: null, muted: 'muted', silent: 'not heard: the browser has no voice for it' };
+const OUTCOMES: Record<Spoken['outcome'], string | null> = {
+  playing: 'speaking',
+  heard: null,
+  muted: 'muted',
+  silent: 'not heard: the browser has no voice for it',
+};
 
 interface Props {
   aloud: readonly Spoken[];

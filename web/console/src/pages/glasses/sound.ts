@@ -39,13 +39,17 @@ export async function play(sound: Sound): Promise<Played> {
   const speech = sound.text !== null && !sound.serverSpeaks ? null : speechAt(sound.url, window.location.origin);
   if (speech === null) {
     // The words were shown, so the wearer has them; a sound that is not the server's own is never fetched by the console.
-    return sound.text !== null ? { heard: false, durationMs: took() } : { heard: false, durationMs: 0, error: 'the sound is not of this server' };
+    return sound.text !== null
+      ? { heard: false, durationMs: took() }
+      : { heard: false, durationMs: 0, error: 'the sound is not of this server' };
   }
   try {
     await playFile(speech, sound);
     return { heard: true, durationMs: took() };
   } catch {
-    return sound.text !== null ? { heard: false, durationMs: took() } : { heard: false, durationMs: took(), error: 'the sound cannot be played' };
+    return sound.text !== null
+      ? { heard: false, durationMs: took() }
+      : { heard: false, durationMs: took(), error: 'the sound cannot be played' };
   }
 }
 

@@ -62,14 +62,26 @@ export function Speak({ on, listened }: { on: boolean; listened: boolean }) {
         }}
       >
         <Field label="What you say" hint="Guesses go out while you type, as from a microphone; the final words with Enter.">
-          <Input value={said} onChange={type} maxLength={MAX_SAID} disabled={!on} placeholder="hey toolyard, what is on my list?" autoComplete="off" />
+          <Input
+            value={said}
+            onChange={type}
+            maxLength={MAX_SAID}
+            disabled={!on}
+            placeholder="hey toolyard, what is on my list?"
+            autoComplete="off"
+          />
         </Field>
         <div className="row">
           <Button type="submit" kind="primary" disabled={!on || said.trim() === ''} icon={<Send size={16} aria-hidden />}>
             Say it
           </Button>
           {canRecognise && (
-            <Button disabled={!on} aria-pressed={recognition.listening} onClick={recognition.listening ? stop : recognition.start} icon={recognition.listening ? <MicOff size={16} aria-hidden /> : <Mic size={16} aria-hidden />}>
+            <Button
+              disabled={!on}
+              aria-pressed={recognition.listening}
+              onClick={recognition.listening ? stop : recognition.start}
+              icon={recognition.listening ? <MicOff size={16} aria-hidden /> : <Mic size={16} aria-hidden />}
+            >
               {recognition.listening ? 'Stop listening' : 'Microphone'}
             </Button>
           )}

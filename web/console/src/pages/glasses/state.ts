@@ -99,8 +99,21 @@ export function received(state: Worn, message: Incoming, at: string): Worn {
     case 'display': {
       const picture = message.layout.kind === 'clear' ? null : { app: message.app, layout: message.layout };
       const said = wordsOf(message.layout).replace(/\s+/g, ' ').trim();
-      if (message.view === 'dashboard') return logged({ ...state, dashboard: picture }, 'picture', picture === null ? 'The dashboard is empty' : `The dashboard says: ${said}`, null, at);
-      return logged({ ...state, picture }, 'picture', picture === null ? 'The display is clear' : `draws: ${said}`, picture === null ? null : message.app, at);
+      if (message.view === 'dashboard')
+        return logged(
+          { ...state, dashboard: picture },
+          'picture',
+          picture === null ? 'The dashboard is empty' : `The dashboard says: ${said}`,
+          null,
+          at,
+        );
+      return logged(
+        { ...state, picture },
+        'picture',
+        picture === null ? 'The display is clear' : `draws: ${said}`,
+        picture === null ? null : message.app,
+        at,
+      );
     }
     case 'dashboard-mode':
       return logged(state, 'device', `The dashboard is in the mode “${message.mode}”`, null, at);
@@ -115,7 +128,9 @@ export function received(state: Worn, message: Incoming, at: string): Worn {
       if (state.pongs === 0) return state;
       return { ...state, pongs: state.pongs - 1, changes: state.pongs === 1 ? state.changes + 1 : state.changes };
     case 'microphone':
-      return state.microphone === message.on ? state : logged({ ...state, microphone: message.on }, 'device', message.on ? 'The microphone is on' : 'The microphone is off', null, at);
+      return state.microphone === message.on
+        ? state
+        : logged({ ...state, microphone: message.on }, 'device', message.on ? 'The microphone is on' : 'The microphone is off', null, at);
     case 'play': {
       const spoken: Spoken = { id: nextId(), at, app: message.app, text: message.text, outcome: 'playing' };
       const said = message.text === null ? 'plays a sound' : `says: ${message.text}`;
@@ -145,5 +160,16 @@ export const seen = (state: Worn): Picture | null => (state.headUp && state.dash
 /** The socket is gone: what depends on it is gone too. The log stays. */
 export function parted(state: Worn, status: 'off' | 'lost', problem: string | null): Worn {
   const since = status === 'off' ? null : state.since;
-  return { ...state, status, problem, picture: null, dashboard: null, headUp: false, microphone: false, changes: state.changes + 1, since, pongs: 0 };
+  return {
+    ...state,
+    status,
+    problem,
+    picture: null,
+    dashboard: null,
+    headUp: false,
+    microphone: false,
+    changes: state.changes + 1,
+    since,
+    pongs: 0,
+  };
 }

@@ -12,7 +12,7 @@ export type Layout =
   | { kind: 'unknown'; name: string };
 
 /** The display has two faces: what apps draw, and the dashboard, which is seen while the wearer looks up. */
-export type View = 'main' | 'dashboard';
+type View = 'main' | 'dashboard';
 
 export type Incoming =
   | { type: 'ack'; user: string | null; at: string | null }
@@ -78,14 +78,24 @@ export function readMessage(data: string): Incoming | null {
   const app = text(message.packageName, 200);
   switch (message.type) {
     case 'connection_ack':
-      return { type: 'ack', user: typeof message.sessionId === 'string' ? message.sessionId : null, at: text(message.timestamp, 60) || null };
+      return {
+        type: 'ack',
+        user: typeof message.sessionId === 'string' ? message.sessionId : null,
+        at: text(message.timestamp, 60) || null,
+      };
     case 'connection_error':
     case 'auth_error':
       return { type: 'refused', message: text(message.message, 500) || 'The server refused the glasses.' };
     case 'pong':
       return { type: 'pong' };
     case 'display_event':
-      return { type: 'display', app, view: message.view === 'dashboard' ? 'dashboard' : 'main', layout: readLayout(message.layout), durationMs: typeof message.durationMs === 'number' ? message.durationMs : null };
+      return {
+        type: 'display',
+        app,
+        view: message.view === 'dashboard' ? 'dashboard' : 'main',
+        layout: readLayout(message.layout),
+        durationMs: typeof message.durationMs === 'number' ? message.durationMs : null,
+      };
     case 'dashboard_mode_change':
       return { type: 'dashboard-mode', mode: text(message.mode, 60) };
     case 'app_started':
@@ -145,7 +155,8 @@ function readLayout(value: unknown): Layout {
 
 /** Only base64: the text goes into the address of a picture. */
 function pictures(frames: unknown[]): string[] {
-  const good = (frame: unknown): frame is string => typeof frame === 'string' && frame.length <= MAX_PICTURE && /^[A-Za-z0-9+/\s]+=*\s*$/.test(frame);
+  const good = (frame: unknown): frame is string =>
+    typeof frame === 'string' && frame.length <= MAX_PICTURE && /^[A-Za-z0-9+/\s]+=*\s*$/.test(frame);
   return frames.slice(0, MAX_FRAMES).filter(good);
 }
 
@@ -161,7 +172,11 @@ export function wordsOf(layout: Layout): string {
     case 'sides':
       return `${layout.left} | ${layout.right}`;
     case 'picture':
-      return layout.frames.length === 0 ? '(a picture that cannot be read)' : layout.frames.length === 1 ? '(a picture)' : `(${layout.frames.length} pictures in turn)`;
+      return layout.frames.length === 0
+        ? '(a picture that cannot be read)'
+        : layout.frames.length === 1
+          ? '(a picture)'
+          : `(${layout.frames.length} pictures in turn)`;
     case 'clear':
       return '';
     case 'unknown':
@@ -171,7 +186,12 @@ export function wordsOf(layout: Layout): string {
 
 export const ping = { type: 'ping' };
 export const wear = (modelName: string) => ({ type: 'glasses_connection_state', modelName, status: 'CONNECTED' });
-export const words = (said: string, isFinal: boolean, transcribeLanguage: string) => ({ type: 'local_transcription', text: said, isFinal, transcribeLanguage });
+export const words = (said: string, isFinal: boolean, transcribeLanguage: string) => ({
+  type: 'local_transcription',
+  text: said,
+  isFinal,
+  transcribeLanguage,
+});
 export const headPosition = (position: 'up' | 'down') => ({ type: 'head_position', position });
 export const battery = (level: number, charging: boolean) => ({ type: 'glasses_battery_update', level, charging });
 export const played = (requestId: string, durationMs: number | null, error?: string) => ({
@@ -209,7 +229,11 @@ const TOUCHES: Record<string, [name: string, gesture: string]> = {
 };
 
 /** What the buttons of these glasses can report. A button that reports a press can be held as well. */
-export function gesturesOf(model: { modelName: string; hasButton: boolean; button?: { buttons?: readonly { type: string; events: readonly string[] }[] | null } | null }): Gesture[] {
+export function gesturesOf(model: {
+  modelName: string;
+  hasButton: boolean;
+  button?: { buttons?: readonly { type: string; events: readonly string[] }[] | null } | null;
+}): Gesture[] {
   if (!model.hasButton) return [];
   const gestures = new Map<string, Gesture>();
   const add = (gesture: Gesture | undefined) => gesture !== undefined && gestures.set(gesture.name, gesture);
@@ -217,7 +241,8 @@ export function gesturesOf(model: { modelName: string; hasButton: boolean; butto
     for (const event of button.events) {
       const touch = TOUCHES[event];
       add(PRESSES[event]);
-      if (touch !== undefined) add({ name: touch[0], messages: [{ type: 'touch_event', device_model: model.modelName, gesture_name: touch[1] }] });
+      if (touch !== undefined)
+        add({ name: touch[0], messages: [{ type: 'touch_event', device_model: model.modelName, gesture_name: touch[1] }] });
     }
     if (button.type === 'press') add(PRESSES.long_press);
   }

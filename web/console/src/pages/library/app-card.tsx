@@ -12,7 +12,8 @@ import { toast, toastError } from '../../ui/toast';
 import { counted, HARDWARE, PERMISSIONS } from '../../ui/words';
 import { fitWords } from './fit';
 
-const changed = () => Promise.all([['library'], ['tools'], ['installs'], ['session']].map((queryKey) => queryClient.invalidateQueries({ queryKey })));
+const changed = () =>
+  Promise.all([['library'], ['tools'], ['installs'], ['session']].map((queryKey) => queryClient.invalidateQueries({ queryKey })));
 
 export function AppCard({ app, model }: { app: LibraryApp; model: string | undefined }) {
   const fit = fitWords(app.fit, model);
@@ -26,7 +27,9 @@ export function AppCard({ app, model }: { app: LibraryApp; model: string | undef
         </div>
         {app.running && <Badge kind="accent">Running</Badge>}
       </div>
-      <p className="library-words">{app.description === '' ? <span className="muted">Its developer says nothing about it.</span> : app.description}</p>
+      <p className="library-words">
+        {app.description === '' ? <span className="muted">Its developer says nothing about it.</span> : app.description}
+      </p>
       <p>
         <Badge kind={fit.kind}>{fit.words}</Badge>
       </p>
@@ -50,7 +53,8 @@ function Asks({ app }: { app: LibraryApp }) {
         <ul className="library-permissions">
           {permissions.map(({ type, description }) => (
             <li key={type}>
-              <strong>{PERMISSIONS[type]?.name ?? type}</strong>: {PERMISSIONS[type]?.means ?? 'a permission that this console does not know'}
+              <strong>{PERMISSIONS[type]?.name ?? type}</strong>:{' '}
+              {PERMISSIONS[type]?.means ?? 'a permission that this console does not know'}
               {description ? <span className="muted"> “{description}”</span> : null}
             </li>
           ))}
@@ -63,7 +67,10 @@ function Asks({ app }: { app: LibraryApp }) {
       )}
       {app.hardwareRequirements.length > 0 && (
         <p className="muted">
-          Uses: {app.hardwareRequirements.map(({ type, level }) => `${HARDWARE[type]?.name ?? type}${level === 'REQUIRED' ? '' : ' (if there)'}`).join(', ')}
+          Uses:{' '}
+          {app.hardwareRequirements
+            .map(({ type, level }) => `${HARDWARE[type]?.name ?? type}${level === 'REQUIRED' ? '' : ' (if there)'}`)
+            .join(', ')}
         </p>
       )}
     </>
@@ -142,7 +149,11 @@ function Actions({ app }: { app: LibraryApp }) {
         <Check size={14} aria-hidden /> Installed
       </Badge>
       {wantsGrant && !app.assistant && (
-        <Button icon={<ShieldCheck size={16} aria-hidden />} aria-label={`Allow ${app.name} what it asks for`} onClick={() => setAsked('allow')}>
+        <Button
+          icon={<ShieldCheck size={16} aria-hidden />}
+          aria-label={`Allow ${app.name} what it asks for`}
+          onClick={() => setAsked('allow')}
+        >
           Allow
         </Button>
       )}
@@ -151,8 +162,18 @@ function Actions({ app }: { app: LibraryApp }) {
       </Button>
       {consent}
       {asked === 'remove' && (
-        <Confirm title={`Remove ${app.name}?`} action="Remove" danger busy={remove.isPending} onConfirm={() => remove.mutate()} onClose={() => setAsked(undefined)}>
-          <p>Its tools are gone for you at once. What this server keeps for you and the app, such as its settings, is deleted. You can install it again, and it begins anew.</p>
+        <Confirm
+          title={`Remove ${app.name}?`}
+          action="Remove"
+          danger
+          busy={remove.isPending}
+          onConfirm={() => remove.mutate()}
+          onClose={() => setAsked(undefined)}
+        >
+          <p>
+            Its tools are gone for you at once. What this server keeps for you and the app, such as its settings, is deleted. You can
+            install it again, and it begins anew.
+          </p>
         </Confirm>
       )}
     </>
@@ -160,16 +181,30 @@ function Actions({ app }: { app: LibraryApp }) {
 }
 
 /** Asks before an app gets the grant that it wants. Nothing is given without a yes to exactly that. */
-function Consent({ app, busy, onInstall, onClose }: { app: LibraryApp; busy: boolean; onInstall: (grant: boolean) => void; onClose: () => void }) {
+function Consent({
+  app,
+  busy,
+  onInstall,
+  onClose,
+}: {
+  app: LibraryApp;
+  busy: boolean;
+  onInstall: (grant: boolean) => void;
+  onClose: () => void;
+}) {
   return (
     <Dialog title={app.installed ? `Allow ${app.name} more?` : `Install ${app.name}?`} onClose={onClose}>
       <p>{app.name} asks for this grant:</p>
       <Notice kind="warn">
         <p>
-          <strong>Call the tools of your other apps.</strong> It can do for you everything that your tools can do, as an assistant does. Allow it only if you trust it with that.
+          <strong>Call the tools of your other apps.</strong> It can do for you everything that your tools can do, as an assistant does.
+          Allow it only if you trust it with that.
         </p>
       </Notice>
-      <p className="muted">{app.installed ? '' : 'Without it the app is installed and can use its own tools only. '}You can change this at any time under Settings, Apps and grants.</p>
+      <p className="muted">
+        {app.installed ? '' : 'Without it the app is installed and can use its own tools only. '}You can change this at any time under
+        Settings, Apps and grants.
+      </p>
       <div className="dialog-actions">
         <Button onClick={onClose}>Cancel</Button>
         {!app.installed && (

@@ -20,7 +20,10 @@ export function LibraryPage() {
   const model = session.data?.capabilities?.modelName;
   const listed = library.data?.pages.flatMap((page) => page.apps) ?? [];
   // Until the server has answered, those of the last answer that fit.
-  const apps = library.isPlaceholderData || asked !== search.trim() ? listed.filter((app) => matches(search, app.name, app.packageName, app.description)) : listed;
+  const apps =
+    library.isPlaceholderData || asked !== search.trim()
+      ? listed.filter((app) => matches(search, app.name, app.packageName, app.description))
+      : listed;
   const isEmpty = library.data !== undefined && !library.isPlaceholderData && asked === search.trim() && apps.length === 0;
   return (
     <div className="library">

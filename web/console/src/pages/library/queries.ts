@@ -8,7 +8,8 @@ const PAGE = 50;
 export const libraryQuery = (q: string) =>
   infiniteQueryOptions({
     queryKey: ['library', q],
-    queryFn: ({ pageParam, signal }) => getLibrary({ limit: PAGE, ...(q !== '' && { q }), ...(pageParam !== '' && { after: pageParam }) }, signal),
+    queryFn: ({ pageParam, signal }) =>
+      getLibrary({ limit: PAGE, ...(q !== '' && { q }), ...(pageParam !== '' && { after: pageParam }) }, signal),
     initialPageParam: '',
     getNextPageParam: (last) => last.next ?? undefined,
   });

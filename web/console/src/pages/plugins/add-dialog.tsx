@@ -11,7 +11,8 @@ export function AddDialog({ onText, onClose }: { onText: (text: string) => void;
   const [error, setError] = useState<string>();
   async function open(file: File | undefined) {
     if (file === undefined) return;
-    if (file.size > MAX_MANIFEST_BYTES) return setError(`The file has ${bytes(file.size)}; a plugin has at most ${bytes(MAX_MANIFEST_BYTES)}.`);
+    if (file.size > MAX_MANIFEST_BYTES)
+      return setError(`The file has ${bytes(file.size)}; a plugin has at most ${bytes(MAX_MANIFEST_BYTES)}.`);
     try {
       onText(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await file.arrayBuffer()));
     } catch {
@@ -22,7 +23,14 @@ export function AddDialog({ onText, onClose }: { onText: (text: string) => void;
     <Dialog title="Add a plugin" onClose={onClose}>
       <div className={error === undefined ? 'field' : 'field wrong'}>
         <label htmlFor="plugin-file">File</label>
-        <input id="plugin-file" className="input file-input" type="file" accept="application/json,.json" aria-describedby="plugin-file-hint" onChange={(event) => void open(event.target.files?.[0])} />
+        <input
+          id="plugin-file"
+          className="input file-input"
+          type="file"
+          accept="application/json,.json"
+          aria-describedby="plugin-file-hint"
+          onChange={(event) => void open(event.target.files?.[0])}
+        />
         <p className="hint" id="plugin-file-hint">
           A plugin is one JSON file. You see what it asks for before it is installed.
         </p>

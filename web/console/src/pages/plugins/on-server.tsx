@@ -74,7 +74,14 @@ function ServerCard({ plugin }: { plugin: ServerPlugin }) {
         </Button>
       </div>
       {leaving && (
-        <Confirm title={`Uninstall ${plugin.name} from the server?`} action="Uninstall" danger busy={remove.isPending} onClose={() => setLeaving(false)} onConfirm={() => remove.mutate()}>
+        <Confirm
+          title={`Uninstall ${plugin.name} from the server?`}
+          action="Uninstall"
+          danger
+          busy={remove.isPending}
+          onClose={() => setLeaving(false)}
+          onConfirm={() => remove.mutate()}
+        >
           <p>Its tools go, and what it kept for you on the server is deleted.</p>
         </Confirm>
       )}

@@ -34,7 +34,11 @@ export function PluginsPage() {
   );
   return (
     <div className="plugins-page">
-      <Page title="Plugins" lead="Small programs that bring tools to your chats. They run in a sandbox, with no more than you allow." actions={add}>
+      <Page
+        title="Plugins"
+        lead="Small programs that bring tools to your chats. They run in a sandbox, with no more than you allow."
+        actions={add}
+      >
         <Tabs label="Where plugins are" tabs={tabs} current={shown} onChange={(next) => setTab(next as Tab)}>
           {shown === 'browser' && <InBrowser onReview={setText} onAdd={() => setAdding(true)} />}
           {shown === 'catalogue' && <Catalogue onReview={setText} />}

@@ -8,7 +8,13 @@ export function PermissionList({ permissions, none }: { permissions: Permissions
     <ul className="permission-list plain-list">
       {inWords(permissions).map((words) => (
         <li key={words}>
-          {words.startsWith('Send') ? <Globe size={16} aria-hidden /> : words.startsWith('Keep') ? <Database size={16} aria-hidden /> : <Clock size={16} aria-hidden />}
+          {words.startsWith('Send') ? (
+            <Globe size={16} aria-hidden />
+          ) : words.startsWith('Keep') ? (
+            <Database size={16} aria-hidden />
+          ) : (
+            <Clock size={16} aria-hidden />
+          )}
           {words}
         </li>
       ))}

@@ -33,12 +33,21 @@ export function PluginCard({ judged: { plugin, manifest, verdict, permissions, w
         <div className="grow">
           <h2>{name}</h2>
           <p className="row">
-            <TrustBadge status={verdict?.status ?? (manifest === null ? 'modified' : 'unknown-key')} owner={verdict?.owner ?? null} reason={why} />
+            <TrustBadge
+              status={verdict?.status ?? (manifest === null ? 'modified' : 'unknown-key')}
+              owner={verdict?.owner ?? null}
+              reason={why}
+            />
             {manifest !== null && <Badge>{manifest.version}</Badge>}
             <code>{plugin.id}</code>
           </p>
         </div>
-        <Switch label={name} on={plugin.enabled && allowed} disabled={!allowed} onChange={(on) => change(() => setEnabled(plugin.id, on))} />
+        <Switch
+          label={name}
+          on={plugin.enabled && allowed}
+          disabled={!allowed}
+          onChange={(on) => change(() => setEnabled(plugin.id, on))}
+        />
       </div>
       {manifest !== null && manifest.description !== '' && <p className="plugin-about">{manifest.description.slice(0, 300)}</p>}
       {!allowed && <Notice kind="bad">It does not run: {why}.</Notice>}

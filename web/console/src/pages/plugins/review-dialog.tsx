@@ -27,7 +27,11 @@ export function ReviewDialog({ text, first, onClose, onInstalled }: Props) {
   const me = useMe();
   const { data, error } = useQuery({ queryKey: ['plugin-review', text], queryFn: () => review(text, me.version), gcTime: 0, retry: false });
   return (
-    <Dialog title={data === undefined ? 'A plugin' : `${data.before === null ? 'Install' : 'Update'} ${data.manifest.name}?`} onClose={onClose} wide>
+    <Dialog
+      title={data === undefined ? 'A plugin' : `${data.before === null ? 'Install' : 'Update'} ${data.manifest.name}?`}
+      onClose={onClose}
+      wide
+    >
       {error !== null && <Problems error={error} onClose={onClose} />}
       {error === null && data === undefined && <Loading what="the plugin" />}
       {data !== undefined && <Looked review={data} text={text} first={first} onClose={onClose} onInstalled={onInstalled} />}
@@ -90,7 +94,9 @@ function Looked({ review: it, text, first, onClose, onInstalled }: Props & { rev
           <p>{words}</p>
         </Notice>
       ))}
-      {verdict.covers === 'tools' && <Notice kind="warn">The signature is of the older form and covers the tools only, so the plugin gets no permissions.</Notice>}
+      {verdict.covers === 'tools' && (
+        <Notice kind="warn">The signature is of the older form and covers the tools only, so the plugin gets no permissions.</Notice>
+      )}
       <h3>{asks === manifest.permissions ? 'It asks for' : 'It gets'}</h3>
       <PermissionList permissions={asks} none="Nothing: no network, no storage, not even the time." />
       <h3>Its tools</h3>
@@ -112,7 +118,10 @@ function Looked({ review: it, text, first, onClose, onInstalled }: Props & { rev
         </>
       )}
       {me.plugins.enabled && (
-        <Field label="Where it runs" hint={here ? 'For chats of this console, in this browser only.' : 'For all your chats and your assistant, wherever you are.'}>
+        <Field
+          label="Where it runs"
+          hint={here ? 'For chats of this console, in this browser only.' : 'For all your chats and your assistant, wherever you are.'}
+        >
           <Select
             value={target}
             onChange={(value) => setTarget(value as Target)}

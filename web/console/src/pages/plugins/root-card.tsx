@@ -20,8 +20,9 @@ export function RootNotice() {
       {otherRoot !== null && root !== null && (
         <div className="notice bad" role="alert">
           <p>
-            The server names another root key now: <code>{otherRoot.id}</code>. This browser believes <code>{root.id}</code> since {fullTime(root.since)}, and that key did not hand over to the new one. Signed
-            plugins of the new key are not believed, and the lists of before stay in force. Ask whoever runs the server before you accept it.
+            The server names another root key now: <code>{otherRoot.id}</code>. This browser believes <code>{root.id}</code> since{' '}
+            {fullTime(root.since)}, and that key did not hand over to the new one. Signed plugins of the new key are not believed, and the
+            lists of before stay in force. Ask whoever runs the server before you accept it.
           </p>
           <Button small kind="danger" onClick={() => setAsking(true)}>
             Believe the new key
@@ -41,7 +42,8 @@ export function RootNotice() {
           }}
         >
           <p>
-            From then on everything that <code>{otherRoot.id}</code> vouches for counts as signed here. Do this only if the operator told you so.
+            From then on everything that <code>{otherRoot.id}</code> vouches for counts as signed here. Do this only if the operator told
+            you so.
           </p>
         </Confirm>
       )}
@@ -60,7 +62,8 @@ export function RootCard() {
         <p className="muted">This server names no root key, so no signature can be checked. Plugins are unsigned or do not run.</p>
       ) : (
         <p>
-          Root key <code>{root.id}</code>, pinned {fullTime(root.since)}. {keys.keys.length === 0 ? 'It vouches for no keys yet.' : `It vouches for keys of: ${owners.slice(0, 8).join(', ')}.`}{' '}
+          Root key <code>{root.id}</code>, pinned {fullTime(root.since)}.{' '}
+          {keys.keys.length === 0 ? 'It vouches for no keys yet.' : `It vouches for keys of: ${owners.slice(0, 8).join(', ')}.`}{' '}
           {revocations.plugins.length > 0 && `${revocations.plugins.length} plugins were called back.`}
         </p>
       )}

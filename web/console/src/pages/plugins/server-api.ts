@@ -12,7 +12,15 @@ export async function installOnServer(raw: string, permissions: Permissions, acc
   await plain('/api/plugins/installed', { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
 }
 
-export const switchServerPlugin = (id: string, enabled: boolean) => data(api.PATCH('/api/plugins/installed/{id}', { params: { path: { id } }, body: { enabled } }));
+export const switchServerPlugin = (id: string, enabled: boolean) =>
+  data(api.PATCH('/api/plugins/installed/{id}', { params: { path: { id } }, body: { enabled } }));
 export const removeServerPlugin = (id: string) => data(api.DELETE('/api/plugins/installed/{id}', { params: { path: { id } } }));
-export const getCatalogue = (q: string, after?: string, signal?: AbortSignal) => data(api.GET('/api/plugins', { ...(signal && { signal }), params: { query: { ...(q !== '' && { q }), ...(after !== undefined && { after }) } } }));
-export const getCatalogued = async (id: string, version: string) => (await plain(`/api/plugins/${encodeURIComponent(id)}/${encodeURIComponent(version)}`)).text();
+export const getCatalogue = (q: string, after?: string, signal?: AbortSignal) =>
+  data(
+    api.GET('/api/plugins', {
+      ...(signal && { signal }),
+      params: { query: { ...(q !== '' && { q }), ...(after !== undefined && { after }) } },
+    }),
+  );
+export const getCatalogued = async (id: string, version: string) =>
+  (await plain(`/api/plugins/${encodeURIComponent(id)}/${encodeURIComponent(version)}`)).text();

@@ -29,7 +29,13 @@ export function About() {
     ['Sign-in', me.authMode === 'dev' ? 'dev mode: everybody on this machine is believed' : 'by token'],
     ['You', `${me.name}, ${me.role}`],
     ...(me.tokenEndsAt == null ? [] : ([['Your token ends', fullTime(me.tokenEndsAt)]] as [string, string][])),
-    ['Speech', [me.speech.speak ? 'the server can speak' : 'the server cannot speak', me.speech.transcribe ? 'and recognises speech' : 'and recognises no speech'].join(' ')],
+    [
+      'Speech',
+      [
+        me.speech.speak ? 'the server can speak' : 'the server cannot speak',
+        me.speech.transcribe ? 'and recognises speech' : 'and recognises no speech',
+      ].join(' '),
+    ],
   ];
   return (
     <>

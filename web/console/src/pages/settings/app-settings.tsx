@@ -22,7 +22,9 @@ export function AppSettings({ app, name }: { app: string; name: string }) {
       {settings.isPending && <Loading what="its settings" />}
       {settings.error && <ErrorBox error={settings.error} onRetry={() => void settings.refetch()} />}
       {settings.data?.settings.length === 0 && <p className="muted flat">{name} has nothing to set.</p>}
-      {settings.data && settings.data.settings.length > 0 && <SettingsForm app={app} name={name} settings={readSettings(settings.data.settings)} />}
+      {settings.data && settings.data.settings.length > 0 && (
+        <SettingsForm app={app} name={name} settings={readSettings(settings.data.settings)} />
+      )}
     </div>
   );
 }
@@ -63,7 +65,13 @@ function SettingsForm({ app, name, settings }: { app: string; name: string; sett
       {save.error && <ErrorBox error={save.error} />}
       {settings.map((one, place) =>
         isSetting(one) ? (
-          <SettingField key={one.key} setting={one} value={edits.get(one.key) ?? shown(one)} error={wrong.get(one.key)} onChange={(value) => setEdits(new Map(edits).set(one.key, value))} />
+          <SettingField
+            key={one.key}
+            setting={one}
+            value={edits.get(one.key) ?? shown(one)}
+            error={wrong.get(one.key)}
+            onChange={(value) => setEdits(new Map(edits).set(one.key, value))}
+          />
         ) : (
           <p key={place} className="setting-words">
             {one.words}
@@ -114,13 +122,24 @@ function SettingField({ setting, value, error, onChange }: FieldProps) {
     );
   }
   return (
-    <Field label={setting.label} error={error} {...(setting.kind === 'json' && { hint: 'The console does not know this kind of setting, so it is JSON.' })}>
+    <Field
+      label={setting.label}
+      error={error}
+      {...(setting.kind === 'json' && { hint: 'The console does not know this kind of setting, so it is JSON.' })}
+    >
       {setting.kind === 'select' ? (
         <Select value={value} onChange={onChange} options={choices(setting, value)} />
       ) : setting.kind === 'json' ? (
         <TextArea code value={value} onChange={onChange} rows={3} />
       ) : (
-        <Input type={setting.kind === 'number' ? 'number' : 'text'} value={value} onChange={onChange} min={setting.min} max={setting.max} maxLength={4_000} />
+        <Input
+          type={setting.kind === 'number' ? 'number' : 'text'}
+          value={value}
+          onChange={onChange}
+          min={setting.min}
+          max={setting.max}
+          maxLength={4_000}
+        />
       )}
     </Field>
   );

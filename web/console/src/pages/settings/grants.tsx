@@ -32,7 +32,8 @@ export function Grants() {
   return (
     <>
       <p className="muted">
-        An app answers calls of its own tools. With the grant it may also call the tools of all your other apps for you, as an assistant does. Give it only to apps that you trust with everything your tools can do.
+        An app answers calls of its own tools. With the grant it may also call the tools of all your other apps for you, as an assistant
+        does. Give it only to apps that you trust with everything your tools can do.
       </p>
       {installs.isPending && <Loading what="your apps" />}
       {installs.error && <ErrorBox error={installs.error} onRetry={() => void installs.refetch()} />}

@@ -29,7 +29,11 @@ export function Policy() {
     <>
       <p className="muted">These rules stand in the server's configuration file under [plugins], and are changed there.</p>
       <Card title="On the server" actions={<Badge kind={enabled ? 'good' : 'plain'}>{enabled ? 'on' : 'off'}</Badge>}>
-        <p className="flat">{enabled ? 'Users may run plugins on this server, each in a sandbox of its own.' : 'This server runs no plugins. They can still run in the browser.'}</p>
+        <p className="flat">
+          {enabled
+            ? 'Users may run plugins on this server, each in a sandbox of its own.'
+            : 'This server runs no plugins. They can still run in the browser.'}
+        </p>
       </Card>
       <Card title="Who is believed">
         {rootKey == null ? (
@@ -39,11 +43,16 @@ export function Policy() {
             <p>Plugins are believed whose key is on the list that this root key signed.</p>
             <Code value={rootKey} label="Root key" />
             <p className="muted below">
-              {keyListNumber == null ? 'No list of keys yet.' : `List of keys: number ${keyListNumber}.`} {revocationsNumber == null ? 'Nothing is revoked.' : `List of revocations: number ${revocationsNumber}.`}
+              {keyListNumber == null ? 'No list of keys yet.' : `List of keys: number ${keyListNumber}.`}{' '}
+              {revocationsNumber == null ? 'Nothing is revoked.' : `List of revocations: number ${revocationsNumber}.`}
             </p>
           </>
         )}
-        <p className="flat">{curator == null ? 'Nobody signs plugins on this server.' : `“${curator.name}” signs plugins on this server, with the key ${curator.keyId}.`}</p>
+        <p className="flat">
+          {curator == null
+            ? 'Nobody signs plugins on this server.'
+            : `“${curator.name}” signs plugins on this server, with the key ${curator.keyId}.`}
+        </p>
       </Card>
       <Card title="Unsigned plugins">
         {allowUnsigned.length === 0 ? (

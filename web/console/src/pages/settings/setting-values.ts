@@ -1,7 +1,5 @@
 /** Settings as apps define them, read with care: they are the app's words. */
 
-export type Value = string | number | boolean | string[] | null;
-
 export interface Setting {
   key: string;
   label: string;
@@ -123,7 +121,10 @@ function chosen(setting: Setting, field: string): unknown {
  * All values of the user, as the server wants them, which replaces what it has: what was edited, and the rest as it came.
  * What is still the app's default is left out, and so follows the app.
  */
-export function valuesOf(settings: readonly Setting[], edits: ReadonlyMap<string, string>): { values: Record<string, unknown>; errors: Map<string, string> } {
+export function valuesOf(
+  settings: readonly Setting[],
+  edits: ReadonlyMap<string, string>,
+): { values: Record<string, unknown>; errors: Map<string, string> } {
   const errors = new Map<string, string>();
   const values: Record<string, unknown> = {};
   for (const setting of settings) {

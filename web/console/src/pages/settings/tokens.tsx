@@ -34,7 +34,8 @@ export function Tokens() {
     <>
       <div className="row between tab-head">
         <p className="muted flat">
-          A token is how a program or a device acts for {me.operates ? 'somebody' : 'you'}. {me.authMode === 'dev' && 'In dev mode none is needed on this machine.'}
+          A token is how a program or a device acts for {me.operates ? 'somebody' : 'you'}.{' '}
+          {me.authMode === 'dev' && 'In dev mode none is needed on this machine.'}
         </p>
         <Button kind="primary" onClick={() => setMaking(true)} icon={<KeyRound size={16} aria-hidden />}>
           New token
@@ -42,7 +43,9 @@ export function Tokens() {
       </div>
       {list.isPending && <Loading what="the tokens" />}
       {list.error && <ErrorBox error={list.error} onRetry={() => void list.refetch()} />}
-      {all.length > 0 && <Check label="Show ended and revoked ones too" checked={ended} onChange={(on) => change({ ended: on ? 'yes' : undefined })} />}
+      {all.length > 0 && (
+        <Check label="Show ended and revoked ones too" checked={ended} onChange={(on) => change({ ended: on ? 'yes' : undefined })} />
+      )}
       {shown.length === 0 && list.hasNextPage && <p className="muted">The newest {all.length} tokens have ended or are revoked.</p>}
       {list.data && shown.length === 0 && !list.hasNextPage && (
         <Empty title="No tokens">
@@ -78,7 +81,8 @@ function TokenList({ tokens, withWhom }: { tokens: readonly TokenInfo[]; withWho
               </h2>
               <p className="muted flat anywhere">
                 {withWhom && `For ${token.subject}, as ${token.role}. `}Made <Ago at={token.createdAt} />
-                {withWhom && token.createdBy !== token.subject && ` by ${token.createdBy}`}, {stateOf(token, Date.now()) === 'good' ? 'ends' : 'its end'} <Ago at={token.expiresAt} />
+                {withWhom && token.createdBy !== token.subject && ` by ${token.createdBy}`},{' '}
+                {stateOf(token, Date.now()) === 'good' ? 'ends' : 'its end'} <Ago at={token.expiresAt} />
               </p>
             </div>
             {stateOf(token, Date.now()) === 'good' && (
@@ -90,8 +94,18 @@ function TokenList({ tokens, withWhom }: { tokens: readonly TokenInfo[]; withWho
         ))}
       </ul>
       {asked !== undefined && (
-        <Confirm title={`Revoke “${asked.name}”?`} action="Revoke" danger busy={revoke.isPending} onConfirm={() => revoke.mutate(asked)} onClose={() => ask(undefined)}>
-          <p>Whatever uses this token is refused from now on. Tokens that were made with it are revoked too. It cannot be undone; new tokens can be made.</p>
+        <Confirm
+          title={`Revoke “${asked.name}”?`}
+          action="Revoke"
+          danger
+          busy={revoke.isPending}
+          onConfirm={() => revoke.mutate(asked)}
+          onClose={() => ask(undefined)}
+        >
+          <p>
+            Whatever uses this token is refused from now on. Tokens that were made with it are revoked too. It cannot be undone; new tokens
+            can be made.
+          </p>
         </Confirm>
       )}
     </>

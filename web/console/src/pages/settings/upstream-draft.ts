@@ -18,7 +18,20 @@ export interface Draft {
   forAll: boolean;
 }
 
-export const NEW: Draft = { id: '', name: '', description: '', kind: 'url', url: '', auth: 'headers', headers: '', command: '', env: '', include: '', exclude: '', forAll: false };
+export const NEW: Draft = {
+  id: '',
+  name: '',
+  description: '',
+  kind: 'url',
+  url: '',
+  auth: 'headers',
+  headers: '',
+  command: '',
+  env: '',
+  include: '',
+  exclude: '',
+  forAll: false,
+};
 
 export interface Details {
   name?: string;
@@ -77,11 +90,18 @@ function readPairs(text: string, between: string): { map: Record<string, string>
 /** The body for the server, or what is wrong with the form. All is said, so that what was emptied is empty. */
 export function bodyOf(draft: Draft, isNew: boolean): { body: Details } | { wrong: Wrong } {
   const wrong: Wrong = {};
-  if (isNew && !/^[a-z0-9][a-z0-9._-]{0,39}$/.test(draft.id)) wrong.id = '1 to 40 of a-z, 0-9, dot, underscore, hyphen; it begins with a letter or digit.';
+  if (isNew && !/^[a-z0-9][a-z0-9._-]{0,39}$/.test(draft.id))
+    wrong.id = '1 to 40 of a-z, 0-9, dot, underscore, hyphen; it begins with a letter or digit.';
   const headers = readPairs(draft.headers, ':');
   const env = readPairs(draft.env, '=');
   const [command, ...args] = lines(draft.command);
-  const shared = { name: draft.name.trim(), description: draft.description.trim(), include: lines(draft.include), exclude: lines(draft.exclude), forAll: draft.forAll };
+  const shared = {
+    name: draft.name.trim(),
+    description: draft.description.trim(),
+    include: lines(draft.include),
+    exclude: lines(draft.exclude),
+    forAll: draft.forAll,
+  };
   if (draft.kind === 'url') {
     if (!/^https?:\/\/\S+$/.test(draft.url.trim())) wrong.url = 'Expected an address that begins with https:// or http://.';
     if (headers.wrong !== undefined) wrong.headers = headers.wrong;

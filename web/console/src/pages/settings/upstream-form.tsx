@@ -21,10 +21,15 @@ export function UpstreamForm({ id, details, onClose }: Props) {
   const isNew = id === undefined;
   const [draft, setDraft] = useState<Draft>(() => (id === undefined ? NEW : draftOf(id, details ?? {})));
   const [wrong, setWrong] = useState<Wrong>({});
-  const set = <K extends keyof Draft>(name: K) => (value: Draft[K]) => setDraft((now) => ({ ...now, [name]: value }));
+  const set =
+    <K extends keyof Draft>(name: K) =>
+    (value: Draft[K]) =>
+      setDraft((now) => ({ ...now, [name]: value }));
   const save = useMutation({
     mutationFn: (body: Details) =>
-      isNew ? data(api.POST('/api/upstreams', { body: { id: draft.id, ...body } as never })) : data(api.PATCH('/api/upstreams/{id}', { params: { path: { id } }, body: body as never })),
+      isNew
+        ? data(api.POST('/api/upstreams', { body: { id: draft.id, ...body } as never }))
+        : data(api.PATCH('/api/upstreams/{id}', { params: { path: { id } }, body: body as never })),
     onSuccess: () => {
       toast(isNew ? `The upstream ${draft.id} is added.` : `The upstream ${id} is changed.`);
       void queryClient.invalidateQueries({ queryKey: ['upstreams'] });
@@ -48,7 +53,15 @@ export function UpstreamForm({ id, details, onClose }: Props) {
         {save.error && <ErrorBox error={save.error} />}
         <div className="grid-2">
           {isNew && (
-            <Field label="Id" hint={<>Its tools are <code>mcp.{draft.id || 'id'}:…</code></>} error={wrong.id}>
+            <Field
+              label="Id"
+              hint={
+                <>
+                  Its tools are <code>mcp.{draft.id || 'id'}:…</code>
+                </>
+              }
+              error={wrong.id}
+            >
               <Input value={draft.id} onChange={set('id')} maxLength={40} placeholder="github" autoCapitalize="none" />
             </Field>
           )}
@@ -114,7 +127,11 @@ function ByUrl({ draft, wrong, set }: PartProps) {
           ]}
         />
       </Field>
-      <Field label="Headers" hint="One a line: Name: value. Values are sealed and never shown again; (sealed) keeps the one that is there." error={wrong.headers}>
+      <Field
+        label="Headers"
+        hint="One a line: Name: value. Values are sealed and never shown again; (sealed) keeps the one that is there."
+        error={wrong.headers}
+      >
         <TextArea code value={draft.headers} onChange={set('headers')} rows={2} placeholder="Authorization: Bearer …" />
       </Field>
     </>
@@ -124,8 +141,18 @@ function ByUrl({ draft, wrong, set }: PartProps) {
 function ByCommand({ draft, wrong, set }: PartProps) {
   return (
     <>
-      <Field label="Program and arguments" hint="One a line, the program first. It runs on the server, with the rights of the server." error={wrong.command}>
-        <TextArea code value={draft.command} onChange={set('command')} rows={4} placeholder={'npx\n-y\n@modelcontextprotocol/server-filesystem\n/srv/shared'} />
+      <Field
+        label="Program and arguments"
+        hint="One a line, the program first. It runs on the server, with the rights of the server."
+        error={wrong.command}
+      >
+        <TextArea
+          code
+          value={draft.command}
+          onChange={set('command')}
+          rows={4}
+          placeholder={'npx\n-y\n@modelcontextprotocol/server-filesystem\n/srv/shared'}
+        />
       </Field>
       <Field label="Environment" hint="One a line: NAME=value. The program gets PATH, HOME and these, nothing else." error={wrong.env}>
         <TextArea code value={draft.env} onChange={set('env')} rows={2} />

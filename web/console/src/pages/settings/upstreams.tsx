@@ -99,7 +99,14 @@ function UpstreamCard({ upstream }: { upstream: Upstream }) {
       {status.problem != null && <p className="flat problem">{status.problem}</p>}
       {asked === 'change' && <UpstreamForm id={id} details={details as Details} onClose={() => ask(undefined)} />}
       {asked === 'remove' && (
-        <Confirm title={`Remove ${details.name || id}?`} action="Remove" danger busy={remove.isPending} onConfirm={() => remove.mutate()} onClose={() => ask(undefined)}>
+        <Confirm
+          title={`Remove ${details.name || id}?`}
+          action="Remove"
+          danger
+          busy={remove.isPending}
+          onConfirm={() => remove.mutate()}
+          onClose={() => ask(undefined)}
+        >
           <p>Its tools go for everybody, with all installs, sealed values and authorizations of it.</p>
         </Confirm>
       )}

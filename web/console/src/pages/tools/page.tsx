@@ -69,7 +69,10 @@ function Tools() {
   };
   const words = wordsIn(search);
   const groups = tools.groups
-    .map((group) => ({ ...group, tools: group.tools.filter((tool) => isShown(tool) && hasWords(words, `${tool.words}\n${group.name.toLowerCase()}`)) }))
+    .map((group) => ({
+      ...group,
+      tools: group.tools.filter((tool) => isShown(tool) && hasWords(words, `${tool.words}\n${group.name.toLowerCase()}`)),
+    }))
     .filter((group) => group.tools.length > 0);
   if (tools.count === 0) {
     return (
@@ -102,7 +105,15 @@ function Tools() {
       </div>
       {groups.length === 0 && <Empty title="Nothing found" />}
       {groups.map((group, place) => (
-        <Lazy key={group.package} as="section" className="card tools-group" label={group.name} name={group.name} height={GROUP_HEAD + ROW_HEIGHT * group.tools.length} first={place < 3}>
+        <Lazy
+          key={group.package}
+          as="section"
+          className="card tools-group"
+          label={group.name}
+          name={group.name}
+          height={GROUP_HEAD + ROW_HEIGHT * group.tools.length}
+          first={place < 3}
+        >
           {() => <Group group={group} marks={marks} onSwitch={onSwitch} />}
         </Lazy>
       ))}

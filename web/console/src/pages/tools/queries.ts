@@ -13,4 +13,5 @@ export const offQuery = queryOptions({ queryKey: ['tools', 'off'], queryFn: () =
 /** The apps that the user has, for their names and pictures. */
 export const installsQuery = queryOptions({ queryKey: ['installs'], queryFn: () => data(api.GET('/api/installs')) });
 
-export const switchTool = (name: string, enabled: boolean) => data(api.PUT('/api/settings/tools/{name}', { params: { path: { name } }, body: { enabled } }));
+export const switchTool = (name: string, enabled: boolean) =>
+  data(api.PUT('/api/settings/tools/{name}', { params: { path: { name } }, body: { enabled } }));

@@ -20,7 +20,7 @@ export function hashOf(definition: unknown): string {
     one = Math.imul(one ^ code, 2654435761);
     other = Math.imul(other ^ code, 1597334677);
   }
-  return ((one >>> 0).toString(16).padStart(8, '0') + (other >>> 0).toString(16).padStart(8, '0'));
+  return (one >>> 0).toString(16).padStart(8, '0') + (other >>> 0).toString(16).padStart(8, '0');
 }
 
 /** `hidden` are there, but cannot be read: they are neither changed nor gone. */

@@ -14,7 +14,10 @@ interface Listed {
 /** Compares with what this user saw last in this browser. The first look of all counts as seen. */
 export function useSeen(user: string, listed: Listed | undefined) {
   const [seen, setSeen] = useState(() => readSeen(user));
-  const now = useMemo(() => Object.fromEntries((listed?.tools ?? []).filter(isObject).map((tool) => [String(tool.name), hashOf(tool)])), [listed]);
+  const now = useMemo(
+    () => Object.fromEntries((listed?.tools ?? []).filter(isObject).map((tool) => [String(tool.name), hashOf(tool)])),
+    [listed],
+  );
   const hidden = useMemo(() => (listed?.hidden ?? []).map(({ name }) => name), [listed]);
   const mark = () => {
     const next = seenNow(seen ?? {}, now, hidden);
@@ -24,7 +27,10 @@ export function useSeen(user: string, listed: Listed | undefined) {
   useEffect(() => {
     if (listed !== undefined && seen === undefined) mark();
   });
-  const changes = useMemo(() => (listed === undefined || seen === undefined ? NOTHING : changesSince(seen, now, hidden)), [listed, seen, now, hidden]);
+  const changes = useMemo(
+    () => (listed === undefined || seen === undefined ? NOTHING : changesSince(seen, now, hidden)),
+    [listed, seen, now, hidden],
+  );
   return { changes, mark };
 }
 

@@ -46,7 +46,15 @@ export function toolOf(definition: Json): Tool {
 /** In small letters once, and not at each key that is pressed. */
 export const wordsOf = (...texts: readonly string[]) => texts.join('\n').toLowerCase();
 
-const WORDS: Record<string, string> = { string: 'text', number: 'number', integer: 'whole number', boolean: 'yes or no', array: 'list', object: 'object', null: 'nothing' };
+const WORDS: Record<string, string> = {
+  string: 'text',
+  number: 'number',
+  integer: 'whole number',
+  boolean: 'yes or no',
+  array: 'list',
+  object: 'object',
+  null: 'nothing',
+};
 const MOST_PARAMETERS = 64;
 
 export function parametersOf(definition: Json | undefined): Parameter[] {
@@ -65,10 +73,15 @@ export function parametersOf(definition: Json | undefined): Parameter[] {
 
 function typeWords(property: unknown): string {
   if (!isObject(property)) return 'anything';
-  if (Array.isArray(property.enum)) return `one of ${property.enum.slice(0, 12).map((one) => (isText(one) ? one : JSON.stringify(one))).join(', ')}`;
+  if (Array.isArray(property.enum))
+    return `one of ${property.enum
+      .slice(0, 12)
+      .map((one) => (isText(one) ? one : JSON.stringify(one)))
+      .join(', ')}`;
   const types = (Array.isArray(property.type) ? property.type : [property.type]).filter((type) => type !== 'null');
   if (types.length !== 1 || !isText(types[0])) return 'anything';
-  if (types[0] === 'array' && isObject(property.items) && isText(property.items.type)) return `list of ${WORDS[property.items.type] ?? property.items.type}`;
+  if (types[0] === 'array' && isObject(property.items) && isText(property.items.type))
+    return `list of ${WORDS[property.items.type] ?? property.items.type}`;
   return WORDS[types[0]] ?? types[0];
 }
 

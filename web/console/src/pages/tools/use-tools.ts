@@ -18,7 +18,11 @@ interface Listed {
 
 export type Installed = components['schemas']['InstallSummary'];
 
-export function useTools(listed: Listed | undefined, off: { tools: { name: string }[] } | undefined, apps: readonly Installed[] | undefined) {
+export function useTools(
+  listed: Listed | undefined,
+  off: { tools: { name: string }[] } | undefined,
+  apps: readonly Installed[] | undefined,
+) {
   return useMemo(() => {
     const isOff = new Set(off?.tools.map(({ name }) => name));
     const byPackage = new Map(apps?.map((app) => [app.packageName, app]));
@@ -27,12 +31,19 @@ export function useTools(listed: Listed | undefined, off: { tools: { name: strin
     const all = [...shown, ...hidden];
     const groups = new Map<string, ToolGroup>();
     for (const tool of all) {
-      const group = groups.get(tool.package) ?? { package: tool.package, name: nameOf(tool.package, byPackage), icon: byPackage.get(tool.package)?.iconUrl, tools: [] };
+      const group = groups.get(tool.package) ?? {
+        package: tool.package,
+        name: nameOf(tool.package, byPackage),
+        icon: byPackage.get(tool.package)?.iconUrl,
+        tools: [],
+      };
       group.tools.push(tool);
       groups.set(tool.package, group);
     }
     for (const group of groups.values()) group.tools.sort((a, b) => ORDER.compare(a.title, b.title));
-    const sorted = [...groups.values()].sort((a, b) => Number(isBuiltIn(a.package)) - Number(isBuiltIn(b.package)) || ORDER.compare(a.name, b.name));
+    const sorted = [...groups.values()].sort(
+      (a, b) => Number(isBuiltIn(a.package)) - Number(isBuiltIn(b.package)) || ORDER.compare(a.name, b.name),
+    );
     return { groups: sorted, count: all.length, on: shown.length };
   }, [listed, off, apps]);
 }
@@ -52,5 +63,14 @@ function nameOf(name: string, apps: ReadonlyMap<string, Installed>): string {
 /** Of a hidden tool the server says what it is and why it is hidden; what it takes is shown when it is on. */
 function hiddenTool({ name, title, description, reason }: components['schemas']['HiddenTool'], isOff: boolean): Tool {
   const [of, local] = split(name);
-  return { name, package: of, local, title: title || local, description: description ?? '', words: wordsOf(name, title || local, description ?? ''), hidden: reason, isOff };
+  return {
+    name,
+    package: of,
+    local,
+    title: title || local,
+    description: description ?? '',
+    words: wordsOf(name, title || local, description ?? ''),
+    hidden: reason,
+    isOff,
+  };
 }

@@ -10,7 +10,7 @@ import { tellTime } from './timestamp';
 export type Status = 'signed' | 'unsigned' | 'modified' | 'unknown-key' | 'revoked' | 'expired';
 
 /** An unsigned plugin that somebody lets run all the same. */
-export interface Allowed {
+interface Allowed {
   id: string;
   contentHash: string | null;
   permissions: Permissions;
@@ -82,7 +82,9 @@ function findAllowed(list: readonly Allowed[], id: string, hash: string): Allowe
 
 async function look(manifest: Manifest, hash: string, tools: string, ground: Ground): Promise<Found> {
   const { signature } = manifest;
-  const revoked = ground.revocations.plugins.find(({ id, contentHash }) => (contentHash === null ? id === manifest.id : [hash, tools].includes(contentHash)));
+  const revoked = ground.revocations.plugins.find(({ id, contentHash }) =>
+    contentHash === null ? id === manifest.id : [hash, tools].includes(contentHash),
+  );
   if (revoked !== undefined) return found('revoked', withReason('the plugin was called back', revoked.reason));
   if (ground.pinned !== null && ground.pinned !== hash) return found('modified', 'this is not what was installed');
   if (signature === null) return found('unsigned', 'nobody has signed it');
@@ -90,7 +92,8 @@ async function look(manifest: Manifest, hash: string, tools: string, ground: Gro
     const keys = ground.keys.keys.filter(({ keyId, key }) => keyId === signature.key && key.kind === 'Ed25519').slice(0, 1);
     return inTime(await signedBy(keys, signature.key, covered(manifest.document), signature.bytes, 'everything', ground), manifest, ground);
   }
-  if (signature.contentHash !== null && signature.contentHash !== tools) return found('modified', 'the tools do not have the hash that was signed');
+  if (signature.contentHash !== null && signature.contentHash !== tools)
+    return found('modified', 'the tools do not have the hash that was signed');
   const name = signature.key ?? '';
   const keys = ground.keys.keys.filter(({ key, curatorId, keyId }) => key.kind === 'RS256' && (curatorId === name || keyId === name));
   // Signed is the text of the hash, not its bytes.
@@ -107,7 +110,8 @@ async function signedBy(
   ground: Ground,
 ): Promise<Found> {
   const { expiresAt } = ground.keys;
-  if (expiresAt !== null && expiresAt <= ground.now) return found('unknown-key', `the key list ran out at ${tellTime(expiresAt)}; fetch a new one`);
+  if (expiresAt !== null && expiresAt <= ground.now)
+    return found('unknown-key', `the key list ran out at ${tellTime(expiresAt)}; fetch a new one`);
   let calledBack: Found | null = null;
   for (const entry of keys) {
     const revoked = revokedKey(entry, ground);
@@ -132,7 +136,8 @@ function standing(entry: KeyEntry, covers: 'everything' | 'tools', now: number):
   const { keyId, owner, notBefore, expiresAt } = entry;
   if (notBefore !== null && now < notBefore) return found('unknown-key', `the key ${keyId} is not believed before ${tellTime(notBefore)}`);
   if (expiresAt !== null && expiresAt <= now) return found('expired', `the key ${keyId} ran out at ${tellTime(expiresAt)}`);
-  const only = covers === 'tools' ? '; the signature covers its tools only, not id, name, version and permissions: it gets no permissions' : '';
+  const only =
+    covers === 'tools' ? '; the signature covers its tools only, not id, name, version and permissions: it gets no permissions' : '';
   return { status: 'signed', covers, entry, reason: `signed by ${owner} with the key ${keyId}${only}` };
 }
 
@@ -140,9 +145,11 @@ function standing(entry: KeyEntry, covers: 'everything' | 'tools', now: number):
 function inTime(signed: Found, manifest: Manifest, ground: Ground): Found {
   if (signed.status !== 'signed') return signed;
   const { expiresAt } = manifest;
-  if (expiresAt !== null && expiresAt <= ground.now) return found('expired', `the plugin ran out at ${tellTime(expiresAt)}; look for a newer version`);
+  if (expiresAt !== null && expiresAt <= ground.now)
+    return found('expired', `the plugin ran out at ${tellTime(expiresAt)}; look for a newer version`);
   const listEnd = ground.revocations.expiresAt;
-  if (listEnd !== null && listEnd <= ground.now) return found('expired', `the revocation list ran out at ${tellTime(listEnd)}; fetch a new one`);
+  if (listEnd !== null && listEnd <= ground.now)
+    return found('expired', `the revocation list ran out at ${tellTime(listEnd)}; fetch a new one`);
   return signed;
 }
 

@@ -9,7 +9,10 @@ const RUN_OUT = { expiresAt: 0 };
 
 export async function keptKeys(pin: Pin, text: string | null): Promise<KeyList> {
   if (text === null) return NO_KEYS;
-  return acceptKeys(pin, text, ANY_TIME).then(([list]) => list, () => ({ ...NO_KEYS, ...RUN_OUT }));
+  return acceptKeys(pin, text, ANY_TIME).then(
+    ([list]) => list,
+    () => ({ ...NO_KEYS, ...RUN_OUT }),
+  );
 }
 
 /** `root`: the key that had signed it when it was taken. A handover since then does not make it void. */

@@ -44,12 +44,17 @@ export async function readKey(given: string): Promise<PublicKey> {
   const again = new Uint8Array(await subtle().exportKey('spki', key));
   if (again.length !== spki.length || again.some((byte, place) => byte !== spki[place])) throw new TypeError('not an RSA key in SPKI form');
   const bits = (key.algorithm as RsaKeyAlgorithm).modulusLength;
-  if (bits < MIN_RSA_BITS || bits > MAX_RSA_BITS) throw new TypeError(`an RSA key of ${bits} bits; expected ${MIN_RSA_BITS} to ${MAX_RSA_BITS}`);
+  if (bits < MIN_RSA_BITS || bits > MAX_RSA_BITS)
+    throw new TypeError(`an RSA key of ${bits} bits; expected ${MIN_RSA_BITS} to ${MAX_RSA_BITS}`);
   return { text, id, kind: 'RS256', key };
 }
 
 /** Whether this key signed these bytes. */
-export async function verifies({ kind, key }: PublicKey, message: Uint8Array<ArrayBuffer>, signature: Uint8Array<ArrayBuffer>): Promise<boolean> {
+export async function verifies(
+  { kind, key }: PublicKey,
+  message: Uint8Array<ArrayBuffer>,
+  signature: Uint8Array<ArrayBuffer>,
+): Promise<boolean> {
   return subtle()
     .verify(kind === 'Ed25519' ? 'Ed25519' : 'RSASSA-PKCS1-v1_5', key, signature, message)
     .catch(() => false);

@@ -11,7 +11,11 @@ const MAX_HANDOVERS = 32;
 const MAX_REVOCATIONS = 10_000;
 const MAX_OWNER_CHARS = 100;
 const MAX_REASON_CHARS = 500;
-const KINDS = { 'toolyard/keys': 'key list', 'toolyard/revocations': 'revocation list', 'toolyard/root': 'handover to another root key' } as const;
+const KINDS = {
+  'toolyard/keys': 'key list',
+  'toolyard/revocations': 'revocation list',
+  'toolyard/root': 'handover to another root key',
+} as const;
 type Kind = keyof typeof KINDS;
 
 export interface KeyEntry {
@@ -143,8 +147,13 @@ async function readKeys(document: JsonObject): Promise<KeyList> {
     ids.add(keyId);
     const owner = textIn(entry, kind, 'owner', undefined, place);
     const length = [...owner].length;
-    if (length === 0 || length > MAX_OWNER_CHARS || /\p{Cc}/u.test(owner)) throw malformed(kind, `${place}owner`, 'expected one line: whose key it is');
-    const [notBefore, expiresAt, revokedAt] = ['notBefore', 'expiresAt', 'revokedAt'].map((name) => timeIn(entry, kind, name, place)) as [number | null, number | null, number | null];
+    if (length === 0 || length > MAX_OWNER_CHARS || /\p{Cc}/u.test(owner))
+      throw malformed(kind, `${place}owner`, 'expected one line: whose key it is');
+    const [notBefore, expiresAt, revokedAt] = ['notBefore', 'expiresAt', 'revokedAt'].map((name) => timeIn(entry, kind, name, place)) as [
+      number | null,
+      number | null,
+      number | null,
+    ];
     const curatorId = entry.curatorId == null ? null : textIn(entry, kind, 'curatorId', undefined, place);
     keys.push({ keyId, key, owner, curatorId, notBefore, expiresAt, revokedAt });
   }

@@ -23,14 +23,14 @@ const KEY_ID = /^[0-9a-f]{16}$/;
 const TURNS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 const BREAKS = /[\p{Cc}\u2028\u2029]/u;
 
-export interface PluginTool {
+interface PluginTool {
   name: string;
   description: string;
   parameters: JsonObject;
   executorCode: string;
 }
 
-export type Signature =
+type Signature =
   | { alg: 'Ed25519'; key: string; bytes: Uint8Array<ArrayBuffer> }
   | { alg: 'RS256'; key: string | null; contentHash: string | null; bytes: Uint8Array<ArrayBuffer> };
 
@@ -63,7 +63,8 @@ export class ManifestError extends Error {
 /** A manifest that has kept its rules. Whom to believe is another question. */
 export function readManifest(raw: string): Manifest {
   const size = new TextEncoder().encode(raw).length;
-  if (size > MAX_MANIFEST_BYTES) throw new ManifestError([{ path: '', message: `${size} bytes; a manifest has at most ${MAX_MANIFEST_BYTES}` }]);
+  if (size > MAX_MANIFEST_BYTES)
+    throw new ManifestError([{ path: '', message: `${size} bytes; a manifest has at most ${MAX_MANIFEST_BYTES}` }]);
   let document: Json;
   try {
     document = readStrict(raw);
@@ -118,7 +119,8 @@ function read(raw: string, document: JsonObject, fields: Fields): Manifest {
   const schemaVersion = document.schemaVersion ?? null;
   if (schemaVersion !== null && schemaVersion !== 1) wrong('schemaVersion', 'expected 1; is this console too old?');
   const [id, name, version, publisher] = [fields.text('id'), fields.text('name'), fields.text('version'), fields.optional('publisher')];
-  if ('id' in document && !ID.test(id)) wrong('id', `\`${id.slice(0, 80)}\` is no id of a plugin: 1 to 64 of a-z, 0-9, \`.\`, \`_\`, \`-\`, beginning with a letter or digit`);
+  if ('id' in document && !ID.test(id))
+    wrong('id', `\`${id.slice(0, 80)}\` is no id of a plugin: 1 to 64 of a-z, 0-9, \`.\`, \`_\`, \`-\`, beginning with a letter or digit`);
   if (schemaVersion !== null) {
     if (publisher === null) wrong('publisher', 'missing; who makes it, for people');
     if (parseVersion(version) === null) wrong('version', 'expected a semantic version such as 1.2.0');
@@ -130,17 +132,34 @@ function read(raw: string, document: JsonObject, fields: Fields): Manifest {
   const description = 'description' in document ? fields.text('description') : '';
   if (bytes(description) > MAX_DESCRIPTION_BYTES) wrong('description', `longer than ${MAX_DESCRIPTION_BYTES} bytes`);
   const [homepage, sourceUrl] = [fields.optional('homepage'), fields.optional('sourceUrl')];
-  if (homepage !== null && (!isUrl(homepage) || !homepage.startsWith('https://'))) wrong('homepage', `expected a URL that begins with https://, at most ${MAX_URL_BYTES} bytes`);
+  if (homepage !== null && (!isUrl(homepage) || !homepage.startsWith('https://')))
+    wrong('homepage', `expected a URL that begins with https://, at most ${MAX_URL_BYTES} bytes`);
   if (sourceUrl !== null && !isUrl(sourceUrl)) wrong('sourceUrl', `expected a URL of at most ${MAX_URL_BYTES} bytes`);
   const minHostVersion = fields.optional('minHostVersion');
-  if (minHostVersion !== null && parseVersion(minHostVersion) === null) wrong('minHostVersion', 'expected a semantic version such as 1.2.0');
+  if (minHostVersion !== null && parseVersion(minHostVersion) === null)
+    wrong('minHostVersion', 'expected a semantic version such as 1.2.0');
   fields.optional('installedAt');
   const [issuedAt, expiresAt] = [fields.time('issuedAt'), fields.time('expiresAt')];
   if (issuedAt !== null && expiresAt !== null && expiresAt <= issuedAt) wrong('expiresAt', 'not after issuedAt');
   const permissions = readPermissions(document.permissions, fields.problems);
   const tools = readTools(document.tools, wrong);
   const signature = readSignature(fields, curatorId);
-  return { raw, document, olderForm: schemaVersion === null, id, name, version, publisher, description, homepage, permissions, tools, expiresAt, minHostVersion, signature };
+  return {
+    raw,
+    document,
+    olderForm: schemaVersion === null,
+    id,
+    name,
+    version,
+    publisher,
+    description,
+    homepage,
+    permissions,
+    tools,
+    expiresAt,
+    minHostVersion,
+    signature,
+  };
 }
 
 type Wrong = (path: string, message: string) => void;
@@ -177,7 +196,8 @@ function readTool(value: Json, path: string, wrong: Wrong): PluginTool | null {
   if (bytes(description) > MAX_DESCRIPTION_BYTES) wrong(`${path}.description`, `longer than ${MAX_DESCRIPTION_BYTES} bytes`);
   if (bytes(executorCode) > MAX_CODE_BYTES) wrong(`${path}.executorCode`, `longer than ${MAX_CODE_BYTES} bytes`);
   if (executorCode.trim() === '') wrong(`${path}.executorCode`, 'empty; expected the body of an async function over `args`');
-  if (annotations !== null && (typeof annotations !== 'object' || Array.isArray(annotations))) wrong(`${path}.annotations`, 'expected an object');
+  if (annotations !== null && (typeof annotations !== 'object' || Array.isArray(annotations)))
+    wrong(`${path}.annotations`, 'expected an object');
   const tool = { name, description, parameters: parameters as JsonObject, executorCode };
   const problem = ruleOfChat(tool);
   if (problem !== null) wrong(path, problem);
@@ -196,8 +216,12 @@ function ruleOfChat({ name, description, parameters }: PluginTool): string | nul
 }
 
 function readSignature(fields: Fields, curatorId: string | null): Signature | null {
-  const [text, alg, keyId, contentHash] = ['signature', 'alg', 'keyId', 'contentHash'].map((name) => fields.optional(name)) as (string | null)[];
-  if (contentHash != null && !HASH.test(contentHash)) fields.wrong('contentHash', 'is no content hash: expected 64 hex digits in lower case');
+  const [text, alg, keyId, contentHash] = ['signature', 'alg', 'keyId', 'contentHash'].map((name) => fields.optional(name)) as (
+    | string
+    | null
+  )[];
+  if (contentHash != null && !HASH.test(contentHash))
+    fields.wrong('contentHash', 'is no content hash: expected 64 hex digits in lower case');
   if (text == null) {
     if (alg != null || keyId != null) fields.wrong('signature', 'missing beside `alg` or `keyId`; sign again, or take the two out');
     return null;

@@ -4,7 +4,7 @@ import type { Problem } from './problem';
 import type { Json } from './strict';
 
 /** True is as much as the host gives to anybody; a number is at most so many bytes. */
-export type Storage = boolean | number;
+type Storage = boolean | number;
 
 export interface Permissions {
   network: string[];
@@ -13,7 +13,7 @@ export interface Permissions {
 }
 
 export const NO_PERMISSIONS: Readonly<Permissions> = { network: [], storage: false, clock: false };
-export const MAX_HOSTS = 64;
+const MAX_HOSTS = 64;
 
 const LABEL = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.|$)){4}(?<!\.)$/;
@@ -103,7 +103,11 @@ export function beyond(asked: Permissions, before: Permissions): Permissions {
 }
 
 /** As manifests and the server write them. */
-export function writePermissions({ network, storage, clock }: Permissions): { network?: string[]; storage?: true | { bytes: number }; clock?: true } {
+export function writePermissions({ network, storage, clock }: Permissions): {
+  network?: string[];
+  storage?: true | { bytes: number };
+  clock?: true;
+} {
   return {
     ...(network.length > 0 && { network }),
     ...(storage !== false && { storage: storage === true ? (true as const) : { bytes: storage } }),

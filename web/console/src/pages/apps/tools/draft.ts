@@ -3,7 +3,7 @@ import { parseJson } from '../../../ui/json-text';
 import { isObject, isText, newKey, pretty, put, type Json } from './json';
 import { haveSameOrder, meanSame, readRows, writeRows, type RowProblem, type Rows } from './parameters';
 
-export const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint'] as const;
+const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint'] as const;
 export type Hint = (typeof HINTS)[number];
 export type Said = '' | 'yes' | 'no';
 
@@ -13,7 +13,7 @@ export interface Phrase {
   text: string;
 }
 
-export type Input = ({ view: 'form' } & Rows) | { view: 'schema'; text: string };
+type Input = ({ view: 'form' } & Rows) | { view: 'schema'; text: string };
 
 export interface Draft {
   key: string;
@@ -29,7 +29,7 @@ export interface Draft {
   input: Input;
 }
 
-export interface DraftProblem {
+interface DraftProblem {
   field: 'name' | 'description' | 'phrases' | 'inputSchema';
   message: string;
   /** In the text of the schema. */
@@ -42,7 +42,10 @@ export interface Written {
   rows: RowProblem[];
 }
 
-export const newDraft = (name = ''): Draft => ({ ...readDraft({ name, description: '', inputSchema: { type: 'object', properties: {} } }), base: {} });
+export const newDraft = (name = ''): Draft => ({
+  ...readDraft({ name, description: '', inputSchema: { type: 'object', properties: {} } }),
+  base: {},
+});
 
 export function readDraft(definition: Json): Draft {
   const extensions = isObject(definition.mentraExtensions) ? definition.mentraExtensions : {};
@@ -63,7 +66,7 @@ export function readDraft(definition: Json): Draft {
   };
 }
 
-export function readInput(schema: unknown): Input {
+function readInput(schema: unknown): Input {
   const read = readRows(schema);
   return 'why' in read ? { view: 'schema', text: pretty(schema) } : { view: 'form', ...read };
 }
@@ -100,7 +103,11 @@ function writeInput({ input, base }: Draft, problems: DraftProblem[]): { schema:
   }
   const parsed = parseJson(input.text);
   if (parsed.ok) return { schema: parsed.value, rows: [] };
-  problems.push({ field: 'inputSchema', message: `Line ${parsed.at.line}, column ${parsed.at.column}: ${parsed.message}.`, line: parsed.at.line });
+  problems.push({
+    field: 'inputSchema',
+    message: `Line ${parsed.at.line}, column ${parsed.at.column}: ${parsed.message}.`,
+    line: parsed.at.line,
+  });
   return { schema: base.inputSchema ?? { type: 'object' }, rows: [] };
 }
 
@@ -114,15 +121,21 @@ function writeHints({ base, hints }: Draft): Json | undefined {
 function writeExtensions(draft: Draft, problems: DraftProblem[]): Json | undefined {
   const { base } = draft;
   const before = isObject(base.mentraExtensions) ? base.mentraExtensions : {};
-  const phrases = draft.phrases.map((phrase) => ({ ...phrase, text: phrase.text.trim(), language: phrase.language.trim() })).filter(({ text }) => text !== '');
+  const phrases = draft.phrases
+    .map((phrase) => ({ ...phrase, text: phrase.text.trim(), language: phrase.language.trim() }))
+    .filter(({ text }) => text !== '');
   if (draft.byLanguage && phrases.some(({ language }) => language === '')) {
     problems.push({ field: 'phrases', message: 'Each phrase needs a language, such as en or de-AT.' });
   }
   const plain = phrases.map(({ text }) => text);
   const grouped = Object.fromEntries(
-    [...new Set(phrases.map(({ language }) => language))].map((tag) => [tag, phrases.filter(({ language }) => language === tag).map(({ text }) => text)]),
+    [...new Set(phrases.map(({ language }) => language))].map((tag) => [
+      tag,
+      phrases.filter(({ language }) => language === tag).map(({ text }) => text),
+    ]),
   );
-  const none = before.activationPhrases !== undefined && phrasesOf(before.activationPhrases).length === 0 ? before.activationPhrases : undefined;
+  const none =
+    before.activationPhrases !== undefined && phrasesOf(before.activationPhrases).length === 0 ? before.activationPhrases : undefined;
   const written = phrases.length === 0 ? none : draft.byLanguage ? grouped : plain;
   const after = put(put(before, 'activationPhrases', written), 'category', draft.category === '' ? undefined : draft.category);
   return Object.keys(after).length === 0 && base.mentraExtensions === undefined ? undefined : after;

@@ -38,20 +38,30 @@ export function Editor({ app, set, open, onDirty }: Props) {
   const [meanwhile, setMeanwhile] = useState<number>();
   const written = useMemo(() => drafts.map(writeDraft), [drafts]);
   const tools = useMemo(() => written.map(({ definition }) => definition), [written]);
-  const dirty = useMemo(() => !same(tools, set.tools) || tools.some((tool, place) => !haveSameOrder(tool.inputSchema, inputOf(set.tools[place]))), [tools, set.tools]);
+  const dirty = useMemo(
+    () => !same(tools, set.tools) || tools.some((tool, place) => !haveSameOrder(tool.inputSchema, inputOf(set.tools[place]))),
+    [tools, set.tools],
+  );
   useEffect(() => onDirty(dirty), [dirty, onDirty]);
   const whole = useMemo(() => {
     const { prompts = [], resources = [], resourceTemplates = [] } = set;
     return { tools, prompts, resources, resourceTemplates };
   }, [tools, set]);
   const isFine = written.every(({ problems }) => problems.length === 0);
-  const check = useCheck(app.packageName, useMemo(() => JSON.stringify(whole), [whole]));
+  const check = useCheck(
+    app.packageName,
+    useMemo(() => JSON.stringify(whole), [whole]),
+  );
   const found = useMemo(() => problemsIn(check, written), [check, written]);
   const blocked = !isFine || (check.state !== 'failed' && check.checked?.ok === false);
 
   const save = useMutation({
     mutationFn: async (force: boolean) => {
-      const now = await queryClient.fetchQuery({ ...toolsQuery(app.packageName), queryKey: ['apps', app.packageName, 'tools', 'now'], staleTime: 0 });
+      const now = await queryClient.fetchQuery({
+        ...toolsQuery(app.packageName),
+        queryKey: ['apps', app.packageName, 'tools', 'now'],
+        staleTime: 0,
+      });
       if (now.version !== set.version && !force) return { meanwhile: now.version };
       return saveTools(app.packageName, whole);
     },
@@ -119,7 +129,11 @@ export function Editor({ app, set, open, onDirty }: Props) {
         }}
       />
       {save.error !== null && <ErrorBox error={save.error} />}
-      {dirty && !save.isPending && app.toolsVersion > set.version && <Notice kind="warn">Version {app.toolsVersion} was saved meanwhile. Your changes are based on version {set.version}.</Notice>}
+      {dirty && !save.isPending && app.toolsVersion > set.version && (
+        <Notice kind="warn">
+          Version {app.toolsVersion} was saved meanwhile. Your changes are based on version {set.version}.
+        </Notice>
+      )}
       <OfTheSet problems={found} />
       <div className="editor" inert={save.isPending}>
         <div className="editor-side" ref={side} tabIndex={-1}>
@@ -155,9 +169,17 @@ export function Editor({ app, set, open, onDirty }: Props) {
       </div>
       {importing && <ImportDialog existing={drafts.map(({ name }) => name)} onTake={take} onClose={() => setImporting(false)} />}
       {meanwhile !== undefined && (
-        <Confirm title="Somebody saved meanwhile" action="Save mine over it" danger busy={save.isPending} onConfirm={() => save.mutate(true)} onClose={() => setMeanwhile(undefined)}>
+        <Confirm
+          title="Somebody saved meanwhile"
+          action="Save mine over it"
+          danger
+          busy={save.isPending}
+          onConfirm={() => save.mutate(true)}
+          onClose={() => setMeanwhile(undefined)}
+        >
           <p>
-            You began with version {set.version}; version {meanwhile} is in use now. Your tools replace it as a whole. Under Versions you can compare both, and go back.
+            You began with version {set.version}; version {meanwhile} is in use now. Your tools replace it as a whole. Under Versions you
+            can compare both, and go back.
           </p>
         </Confirm>
       )}

@@ -36,7 +36,13 @@ export function ImportDialog({ existing, onTake, onClose }: Props) {
       </p>
       <div className="field">
         <label htmlFor={`${id}-file`}>File</label>
-        <input id={`${id}-file`} className="file" type="file" accept=".json,application/json" onChange={(event) => void open(event.target.files?.[0])} />
+        <input
+          id={`${id}-file`}
+          className="file"
+          type="file"
+          accept=".json,application/json"
+          onChange={(event) => void open(event.target.files?.[0])}
+        />
         {tooLarge !== undefined && (
           <p className="error-text" role="alert">
             {tooLarge}
@@ -76,7 +82,11 @@ export function ImportDialog({ existing, onTake, onClose }: Props) {
       )}
       <div className="dialog-actions">
         <Button onClick={onClose}>Cancel</Button>
-        <Button kind="primary" disabled={file === undefined || file.tools.length === 0} onClick={() => onTake(file?.tools ?? [], how === 'replace')}>
+        <Button
+          kind="primary"
+          disabled={file === undefined || file.tools.length === 0}
+          onClick={() => onTake(file?.tools ?? [], how === 'replace')}
+        >
           {file === undefined ? 'Import' : `Import ${counted(file.tools.length, 'tool')}`}
         </Button>
       </div>
@@ -84,7 +94,13 @@ export function ImportDialog({ existing, onTake, onClose }: Props) {
   );
 }
 
-function WhatWasRead({ file, existing }: { file: { form: keyof typeof FORM_WORDS; tools: Json[]; leftOut: string[] }; existing: readonly string[] }) {
+function WhatWasRead({
+  file,
+  existing,
+}: {
+  file: { form: keyof typeof FORM_WORDS; tools: Json[]; leftOut: string[] };
+  existing: readonly string[];
+}) {
   const names = file.tools.map(({ name }) => String(name));
   const again = names.filter((name) => existing.includes(name));
   const some = (list: readonly string[]) => (list.length > 20 ? [...list.slice(0, 20), `${list.length - 20} more`] : list);

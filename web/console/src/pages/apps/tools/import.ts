@@ -71,14 +71,21 @@ function olderTool(tool: Json, path: string, problems: Problem[]): Json {
   const text = (name: string) => {
     const value = tool[name];
     if (isText(value) && value.trim() !== '') return value;
-    problems.push({ path: `${path}.${name}`, message: value === undefined || isText(value) ? 'missing; expected a text' : `expected a text, found ${what(value)}` });
+    problems.push({
+      path: `${path}.${name}`,
+      message: value === undefined || isText(value) ? 'missing; expected a text' : `expected a text, found ${what(value)}`,
+    });
     return '';
   };
-  const phrases = texts(tool.activationPhrases, `${path}.activationPhrases`, problems).filter(isText).map((phrase) => phrase.trim()).filter(Boolean);
+  const phrases = texts(tool.activationPhrases, `${path}.activationPhrases`, problems)
+    .filter(isText)
+    .map((phrase) => phrase.trim())
+    .filter(Boolean);
   const properties: [string, Json][] = [];
   const required: string[] = [];
   const { parameters = {} } = tool;
-  if (parameters !== null && !isObject(parameters)) problems.push({ path: `${path}.parameters`, message: `expected an object of parameters by name, found ${what(parameters)}` });
+  if (parameters !== null && !isObject(parameters))
+    problems.push({ path: `${path}.parameters`, message: `expected an object of parameters by name, found ${what(parameters)}` });
   for (const [name, parameter] of Object.entries(isObject(parameters) ? parameters : {})) {
     // The database of older platforms puts its own `_id` beside the parameters.
     if (name === '_id' && !(isObject(parameter) && 'type' in parameter)) continue;
@@ -101,10 +108,15 @@ function olderParameter(parameter: unknown, path: string, problems: Problem[]): 
   }
   const { type, description, required } = parameter;
   if (type !== 'string' && type !== 'number' && type !== 'boolean') {
-    problems.push({ path: `${path}.type`, message: `expected string, number or boolean, found ${isText(type) ? `\`${type}\`` : what(type)}` });
+    problems.push({
+      path: `${path}.type`,
+      message: `expected string, number or boolean, found ${isText(type) ? `\`${type}\`` : what(type)}`,
+    });
   }
-  if (description !== undefined && description !== null && !isText(description)) problems.push({ path: `${path}.description`, message: `expected a text, found ${what(description)}` });
-  if (required !== undefined && required !== null && typeof required !== 'boolean') problems.push({ path: `${path}.required`, message: `expected true or false, found ${what(required)}` });
+  if (description !== undefined && description !== null && !isText(description))
+    problems.push({ path: `${path}.description`, message: `expected a text, found ${what(description)}` });
+  if (required !== undefined && required !== null && typeof required !== 'boolean')
+    problems.push({ path: `${path}.required`, message: `expected true or false, found ${what(required)}` });
   const choices = texts(parameter.enum, `${path}.enum`, problems).map((choice) => choiceOf(choice, type, `${path}.enum`, problems));
   return {
     type,
@@ -126,7 +138,11 @@ function choiceOf(choice: unknown, type: unknown, path: string, problems: Proble
 /** A list, or the same in one text with commas, as forms had it. */
 function texts(value: unknown, path: string, problems: Problem[]): unknown[] {
   if (value === undefined || value === null) return [];
-  if (isText(value)) return value.split(',').map((part) => part.trim()).filter(Boolean);
+  if (isText(value))
+    return value
+      .split(',')
+      .map((part) => part.trim())
+      .filter(Boolean);
   if (Array.isArray(value)) return value;
   problems.push({ path, message: `expected a list, found ${what(value)}` });
   return [];

@@ -21,7 +21,9 @@ export function InputEditor({ draft, written, problems, place, onChange }: Props
   const id = useId();
   const { input } = draft;
   const path = `tools[${place}].inputSchema`;
-  const ours = problems.filter((one) => one.path?.startsWith(path)).map(({ path: at = '', message }) => ({ at: at.slice(path.length), message }));
+  const ours = problems
+    .filter((one) => one.path?.startsWith(path))
+    .map(({ path: at = '', message }) => ({ at: at.slice(path.length), message }));
   const why = useMemo(() => (input.view === 'schema' ? whyNoForm(draft) : undefined), [draft, input.view]);
   const cannotLeave = input.view === 'form' ? written.rows[0]?.message : why;
   return (
@@ -56,7 +58,12 @@ export function InputEditor({ draft, written, problems, place, onChange }: Props
               <p id={`${id}-why`}>{why} It is edited here, and kept as it is.</p>
             </Notice>
           )}
-          <SchemaText text={input.text} written={written} ours={ours} onChange={(text) => onChange({ ...draft, input: { view: 'schema', text } })} />
+          <SchemaText
+            text={input.text}
+            written={written}
+            ours={ours}
+            onChange={(text) => onChange({ ...draft, input: { view: 'schema', text } })}
+          />
         </>
       )}
     </Card>
@@ -80,12 +87,25 @@ function Problems({ ours }: { ours: readonly Ours[] }) {
   );
 }
 
-function SchemaText({ text, written, ours, onChange }: { text: string; written: Written; ours: readonly Ours[]; onChange: (text: string) => void }) {
+function SchemaText({
+  text,
+  written,
+  ours,
+  onChange,
+}: {
+  text: string;
+  written: Written;
+  ours: readonly Ours[];
+  onChange: (text: string) => void;
+}) {
   const local = written.problems.find(({ field }) => field === 'inputSchema');
   const parsed = useMemo(() => parseJson(text), [text]);
   const first = ours[0];
   const line = local?.line ?? (first !== undefined && parsed.ok ? placeIn(parsed.places, first.at)?.line : undefined);
-  const said = first === undefined ? undefined : `${line === undefined ? '' : `Line ${line}: `}${first.at === '' ? '' : `${first.at.replace(/^\./, '')}: `}${first.message}`;
+  const said =
+    first === undefined
+      ? undefined
+      : `${line === undefined ? '' : `Line ${line}: `}${first.at === '' ? '' : `${first.at.replace(/^\./, '')}: `}${first.message}`;
   return (
     <Field label="JSON Schema of the arguments" hint='Its root has "type": "object"; draft 2020-12' error={local?.message ?? said}>
       <CodeArea value={text} onChange={onChange} wrongLine={line} />

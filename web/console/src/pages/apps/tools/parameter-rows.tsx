@@ -21,7 +21,9 @@ export function ParameterRows({ rows, problems, onChange, of }: Props) {
   }
   return (
     <>
-      {rows.length === 0 && <p className="muted">{of === undefined ? 'This tool takes no parameters.' : 'No members yet: any are allowed.'}</p>}
+      {rows.length === 0 && (
+        <p className="muted">{of === undefined ? 'This tool takes no parameters.' : 'No members yet: any are allowed.'}</p>
+      )}
       <ol className="plain-list parameters" ref={list}>
         {rows.map((row, place) => (
           <li key={row.key}>
@@ -55,7 +57,10 @@ interface RowProps {
 }
 
 function ParameterRow({ row, of, problems, onChange, onRemove, onUp, onDown }: RowProps) {
-  const set = <K extends keyof Row>(name: K) => (value: Row[K]) => onChange({ ...row, [name]: value });
+  const set =
+    <K extends keyof Row>(name: K) =>
+    (value: Row[K]) =>
+      onChange({ ...row, [name]: value });
   const wrong = (field: RowProblem['field']) => problems.find((one) => one.key === row.key && one.field === field)?.message;
   const also = besides(row);
   const what = of === undefined ? 'parameter' : 'member';

@@ -96,10 +96,13 @@ export function readRows(schema: unknown): Rows | { why: string } {
 /** Without what makes no difference: the order of the required, and lists that are empty. In objects inside it as well. */
 function plainly(schema: unknown): unknown {
   if (!isObject(schema)) return schema;
-  if (schema.type === 'array' || (Array.isArray(schema.type) && schema.type.includes('array'))) return 'items' in schema ? { ...schema, items: plainly(schema.items) } : schema;
+  if (schema.type === 'array' || (Array.isArray(schema.type) && schema.type.includes('array')))
+    return 'items' in schema ? { ...schema, items: plainly(schema.items) } : schema;
   if (schema.type !== 'object' && !(Array.isArray(schema.type) && schema.type.includes('object'))) return schema;
   const required = Array.isArray(schema.required) ? [...(schema.required as unknown[])].sort() : [];
-  const properties = isObject(schema.properties) ? Object.fromEntries(Object.entries(schema.properties).map(([name, part]) => [name, plainly(part)])) : {};
+  const properties = isObject(schema.properties)
+    ? Object.fromEntries(Object.entries(schema.properties).map(([name, part]) => [name, plainly(part)]))
+    : {};
   return { ...schema, properties, required };
 }
 
@@ -131,7 +134,9 @@ function membersOf(schema: Json, path: string, depth: number): Row[] {
   if (!Array.isArray(required)) throw new Beyond(`${what}"required" is not a list`);
   const unknown = required.find((name) => !isText(name) || !Object.hasOwn(properties, name)) as unknown;
   if (unknown !== undefined) throw new Beyond(`${what}"required" names ${JSON.stringify(unknown)}, which is no property`);
-  return Object.entries(properties).map(([name, property]) => rowOf(name, path === '' ? name : `${path}.${name}`, property, required.includes(name), depth));
+  return Object.entries(properties).map(([name, property]) =>
+    rowOf(name, path === '' ? name : `${path}.${name}`, property, required.includes(name), depth),
+  );
 }
 
 function rowOf(name: string, path: string, property: unknown, required: boolean, depth: number): Row {
@@ -140,7 +145,12 @@ function rowOf(name: string, path: string, property: unknown, required: boolean,
   const { base, nullable } = typeOf(path, property.type);
   const row = { ...newRow(), name, required, nullable, description: isText(property.description) ? property.description : '' };
   if (base === 'object') {
-    return { ...row, type: base, rows: membersOf(property, path, depth + 1), rest: without(property, 'type', 'description', 'properties', 'required') };
+    return {
+      ...row,
+      type: base,
+      rows: membersOf(property, path, depth + 1),
+      rest: without(property, 'type', 'description', 'properties', 'required'),
+    };
   }
   if (base !== 'array') {
     if (!isSimple(base)) throw new Beyond(`"${path}" has the type "${base}"`);
@@ -160,7 +170,12 @@ function itemsOf(path: string, items: unknown, depth: number): Pick<Row, 'type' 
   if (!isObject(items)) throw new Beyond(`"${path}" is a list of anything`);
   refuse(items, `"${path}"`);
   if (items.type === 'object') {
-    return { type: 'object[]', choices: '', rows: membersOf(items, `${path}[]`, depth + 1), itemsRest: without(items, 'type', 'properties', 'required') };
+    return {
+      type: 'object[]',
+      choices: '',
+      rows: membersOf(items, `${path}[]`, depth + 1),
+      itemsRest: without(items, 'type', 'properties', 'required'),
+    };
   }
   if (!isText(items.type) || !isSimple(items.type)) throw new Beyond(`"${path}" is a list of something that the form has no field for`);
   return { type: `${items.type}[]`, choices: choicesOf(path, items.enum), rows: [], itemsRest: without(items, 'type', 'enum') };
@@ -237,17 +252,30 @@ function propertyOf(row: Row, problems: RowProblem[]): Json {
     const members = writeMembers(row.rows, problems);
     return { ...about, ...(isList ? { items: { type: 'object', ...members, ...row.itemsRest } } : members), ...row.rest };
   }
-  const choices = hasChoices(row.type) ? row.choices.split('\n').map((line) => line.trim()).filter(Boolean) : [];
+  const choices = hasChoices(row.type)
+    ? row.choices
+        .split('\n')
+        .map((line) => line.trim())
+        .filter(Boolean)
+    : [];
   const wrong = choices.find((choice) => !fits(inner, choice));
-  if (wrong !== undefined) problems.push({ key: row.key, field: 'choices', message: `"${wrong}" is ${inner === 'integer' ? 'no whole number' : 'no number'}.` });
+  if (wrong !== undefined)
+    problems.push({ key: row.key, field: 'choices', message: `"${wrong}" is ${inner === 'integer' ? 'no whole number' : 'no number'}.` });
   const allowed = choices.length > 0 ? { enum: choices.map((choice) => valueOf(inner, choice)) } : {};
-  return { ...about, ...(isList ? { items: { type: inner, ...allowed, ...row.itemsRest } } : { ...allowed, ...writePreset(row, choices, problems) }), ...row.rest };
+  return {
+    ...about,
+    ...(isList ? { items: { type: inner, ...allowed, ...row.itemsRest } } : { ...allowed, ...writePreset(row, choices, problems) }),
+    ...row.rest,
+  };
 }
 
 function writePreset(row: Row, choices: readonly string[], problems: RowProblem[]): Json {
   if (row.preset === '' || !hasPreset(row.type)) return {};
   const problem = (message: string) => problems.push({ key: row.key, field: 'preset', message });
-  if (!fits(row.type, row.preset)) problem(`"${row.preset}" is ${row.type === 'integer' ? 'no whole number' : row.type === 'number' ? 'no number' : 'neither true nor false'}.`);
+  if (!fits(row.type, row.preset))
+    problem(
+      `"${row.preset}" is ${row.type === 'integer' ? 'no whole number' : row.type === 'number' ? 'no number' : 'neither true nor false'}.`,
+    );
   else if (choices.length > 0 && !choices.includes(row.preset)) problem(`"${row.preset}" is not among the values.`);
   return { default: valueOf(row.type, row.preset) };
 }

@@ -18,7 +18,11 @@ interface Props {
 export function Phrases({ phrases, byLanguage, error, onChange }: Props) {
   const id = useId();
   const list = useRef<HTMLUListElement>(null);
-  const set = (key: string, change: Partial<Phrase>) => onChange(phrases.map((one) => (one.key === key ? { ...one, ...change } : one)), byLanguage);
+  const set = (key: string, change: Partial<Phrase>) =>
+    onChange(
+      phrases.map((one) => (one.key === key ? { ...one, ...change } : one)),
+      byLanguage,
+    );
   function add() {
     onChange([...phrases, { key: newKey(), text: '', language: byLanguage ? (phrases.at(-1)?.language ?? 'en') : '' }], byLanguage);
     // After the new row is there.
@@ -34,7 +38,13 @@ export function Phrases({ phrases, byLanguage, error, onChange }: Props) {
             <li key={phrase.key}>
               {byLanguage && (
                 <div className="phrase-language">
-                  <Input aria-label={`Language of phrase ${place + 1}`} value={phrase.language} placeholder="en" maxLength={35} onChange={(language) => set(phrase.key, { language })} />
+                  <Input
+                    aria-label={`Language of phrase ${place + 1}`}
+                    value={phrase.language}
+                    placeholder="en"
+                    maxLength={35}
+                    onChange={(language) => set(phrase.key, { language })}
+                  />
                 </div>
               )}
               <input
@@ -49,7 +59,15 @@ export function Phrases({ phrases, byLanguage, error, onChange }: Props) {
                   if (phrase.text.trim() !== '') add();
                 }}
               />
-              <IconButton label={`Remove phrase ${place + 1}`} onClick={() => onChange(phrases.filter((one) => one.key !== phrase.key), byLanguage)}>
+              <IconButton
+                label={`Remove phrase ${place + 1}`}
+                onClick={() =>
+                  onChange(
+                    phrases.filter((one) => one.key !== phrase.key),
+                    byLanguage,
+                  )
+                }
+              >
                 <X size={16} aria-hidden />
               </IconButton>
             </li>
@@ -68,7 +86,12 @@ export function Phrases({ phrases, byLanguage, error, onChange }: Props) {
         <Check
           label="By language"
           checked={byLanguage}
-          onChange={(on) => onChange(phrases.map((one) => (on && one.language === '' ? { ...one, language: 'en' } : one)), on)}
+          onChange={(on) =>
+            onChange(
+              phrases.map((one) => (on && one.language === '' ? { ...one, language: 'en' } : one)),
+              on,
+            )
+          }
         />
       </div>
     </fieldset>

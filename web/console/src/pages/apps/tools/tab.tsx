@@ -7,7 +7,13 @@ import { Editor } from './editor';
 
 /** The tools are read once and edited; what others save meanwhile is found when somebody saves. */
 export function ToolsTab({ app }: { app: App }) {
-  const set = useQuery({ ...toolsQuery(app.packageName), staleTime: Infinity, gcTime: 0, refetchOnWindowFocus: false, refetchOnReconnect: false });
+  const set = useQuery({
+    ...toolsQuery(app.packageName),
+    staleTime: Infinity,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+  });
   // Saving reads the tools anew; the one that was open stays open.
   const open = useRef('');
   const [isDirty, setDirty] = useState(false);

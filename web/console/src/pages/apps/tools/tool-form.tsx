@@ -35,7 +35,10 @@ const HINT_WORDS: Record<Hint, { label: string; hint: string }> = {
 
 export function ToolForm(props: Props) {
   const { draft, written, isTwice, problems, place, onChange } = props;
-  const set = <K extends keyof Draft>(name: K) => (value: Draft[K]) => onChange({ ...draft, [name]: value });
+  const set =
+    <K extends keyof Draft>(name: K) =>
+    (value: Draft[K]) =>
+      onChange({ ...draft, [name]: value });
   const local = (field: string) => written.problems.find((one) => one.field === field)?.message;
   const under = (member: string) => problems.find(({ path }) => path === `tools[${place}].${member}`)?.message;
   const shownElsewhere = /\]\.(name|title|description|inputSchema|mentraExtensions\.activationPhrases|mentraExtensions\.category)\b/;
@@ -86,7 +89,12 @@ export function ToolForm(props: Props) {
             <Select
               value={draft.category}
               onChange={set('category')}
-              options={[{ value: '', label: 'Not said' }, ...[...new Set([...CATEGORIES, draft.category])].filter(Boolean).map((value) => ({ value, label: value[0]?.toUpperCase() + value.slice(1) }))]}
+              options={[
+                { value: '', label: 'Not said' },
+                ...[...new Set([...CATEGORIES, draft.category])]
+                  .filter(Boolean)
+                  .map((value) => ({ value, label: value[0]?.toUpperCase() + value.slice(1) })),
+              ]}
             />
           </Field>
           {(Object.keys(HINT_WORDS) as Hint[]).map((hint) => (

@@ -40,7 +40,14 @@ export function ToolList({ drafts, written, problems, base, selected, onSelect }
             {() => (
               <button type="button" aria-current={draft.key === selected ? 'true' : undefined} onClick={() => onSelect(draft.key)}>
                 <span className="ellipsis">{draft.name === '' ? 'New tool' : draft.name}</span>
-                {wrong > 0 ? <Badge kind="bad">{wrong}<span className="hidden"> {wrong === 1 ? 'problem' : 'problems'}</span></Badge> : state !== '' && <Badge kind="accent">{state}</Badge>}
+                {wrong > 0 ? (
+                  <Badge kind="bad">
+                    {wrong}
+                    <span className="hidden"> {wrong === 1 ? 'problem' : 'problems'}</span>
+                  </Badge>
+                ) : (
+                  state !== '' && <Badge kind="accent">{state}</Badge>
+                )}
               </button>
             )}
           </Lazy>

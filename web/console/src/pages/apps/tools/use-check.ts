@@ -4,7 +4,10 @@ import { checkTools, type CheckedTools } from '../../../api/console';
 import { useDebounced } from '../../../ui/debounced';
 
 /** While the next answer is on its way, the last one is still shown: so nothing jumps while somebody types. */
-export type Check = { state: 'waiting'; checked?: CheckedTools } | { state: 'checked'; checked: CheckedTools } | { state: 'failed'; error: unknown };
+export type Check =
+  | { state: 'waiting'; checked?: CheckedTools }
+  | { state: 'checked'; checked: CheckedTools }
+  | { state: 'failed'; error: unknown };
 
 export function useCheck(app: string, body: string): Check {
   const settled = useDebounced(body, 350);

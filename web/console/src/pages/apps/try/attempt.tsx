@@ -83,7 +83,12 @@ export function Attempt({ app, tool, user, isOther }: Props) {
         title="Arguments"
         actions={
           <div className="segments" role="group" aria-label="How to give the arguments">
-            <button type="button" aria-pressed={text === undefined} disabled={!hasForm} onClick={() => text !== undefined && switchTo(false)}>
+            <button
+              type="button"
+              aria-pressed={text === undefined}
+              disabled={!hasForm}
+              onClick={() => text !== undefined && switchTo(false)}
+            >
               Form
             </button>
             <button type="button" aria-pressed={text !== undefined} onClick={() => text === undefined && switchTo(true)}>
@@ -101,7 +106,11 @@ export function Attempt({ app, tool, user, isOther }: Props) {
           }}
         >
           {text !== undefined ? (
-            <Field label="Arguments as JSON" {...(!hasForm && { hint: 'The schema of this tool says more than a form can ask.' })} error={wrong[0]?.message ?? (given.wrong[0]?.message)}>
+            <Field
+              label="Arguments as JSON"
+              {...(!hasForm && { hint: 'The schema of this tool says more than a form can ask.' })}
+              error={wrong[0]?.message ?? given.wrong[0]?.message}
+            >
               <CodeArea value={text} onChange={setText} wrongLine={lineOf(text)} rows={8} />
             </Field>
           ) : field.kind === 'group' && field.fields.length === 0 ? (
@@ -136,8 +145,11 @@ export function Attempt({ app, tool, user, isOther }: Props) {
 
 function fromText(text: string): { value: unknown; wrong: Wrong[] } {
   const parsed = parseJson(text);
-  if (!parsed.ok) return { value: undefined, wrong: [{ path: '', message: `Line ${parsed.at.line}, column ${parsed.at.column}: ${parsed.message}.` }] };
-  return isObject(parsed.value) ? { value: parsed.value, wrong: [] } : { value: undefined, wrong: [{ path: '', message: 'Arguments are an object.' }] };
+  if (!parsed.ok)
+    return { value: undefined, wrong: [{ path: '', message: `Line ${parsed.at.line}, column ${parsed.at.column}: ${parsed.message}.` }] };
+  return isObject(parsed.value)
+    ? { value: parsed.value, wrong: [] }
+    : { value: undefined, wrong: [{ path: '', message: 'Arguments are an object.' }] };
 }
 
 function lineOf(text: string): number | undefined {

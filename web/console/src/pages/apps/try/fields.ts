@@ -75,19 +75,30 @@ function fieldOf(given: unknown, around: Around): Field {
   const next = { root: around.root, depth: around.depth + 1 };
   switch (typeOf(schema)) {
     case 'string':
-      return { ...common, kind: 'text', input: inputOf(schema.format), long: typeof schema.maxLength === 'number' && schema.maxLength > 1_000 };
+      return {
+        ...common,
+        kind: 'text',
+        input: inputOf(schema.format),
+        long: typeof schema.maxLength === 'number' && schema.maxLength > 1_000,
+      };
     case 'number':
     case 'integer':
       return { ...common, kind: 'number', whole: typeOf(schema) === 'integer' };
     case 'boolean':
       return { ...common, kind: 'boolean' };
     case 'array':
-      return isObject(schema.items) ? { ...common, kind: 'list', item: fieldOf(schema.items, { ...next, name: 'item', required: true }) } : { ...common, kind: 'json' };
+      return isObject(schema.items)
+        ? { ...common, kind: 'list', item: fieldOf(schema.items, { ...next, name: 'item', required: true }) }
+        : { ...common, kind: 'json' };
     case 'object': {
       const properties = isObject(schema.properties) ? Object.entries(schema.properties) : [];
       if (properties.length === 0 && around.depth > 0) return { ...common, kind: 'json' };
       const required = Array.isArray(schema.required) ? schema.required : [];
-      return { ...common, kind: 'group', fields: properties.map(([name, part]) => fieldOf(part, { ...next, name, required: required.includes(name) })) };
+      return {
+        ...common,
+        kind: 'group',
+        fields: properties.map(([name, part]) => fieldOf(part, { ...next, name, required: required.includes(name) })),
+      };
     }
     default:
       return { ...common, kind: 'json' };
@@ -113,7 +124,10 @@ function followed(schema: unknown, root: unknown): Json | null {
     if (!isObject(here)) return null;
     if (!isText(here.$ref)) return here;
     if (!here.$ref.startsWith('#/')) return null;
-    const path = here.$ref.slice(2).split('/').map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+    const path = here.$ref
+      .slice(2)
+      .split('/')
+      .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
     here = path.reduce<unknown>((part, name) => (isObject(part) && Object.hasOwn(part, name) ? part[name] : undefined), root);
   }
   return null;
@@ -129,7 +143,8 @@ export function blank(field: Field): Typed {
     const typed = typedFrom(field, field.preset);
     if (typed !== null) return typed;
   }
-  if (field.kind === 'list') return Array.from({ length: field.required ? Math.min(field.limits.minItems ?? 0, MOST_ITEMS) : 0 }, () => blank(field.item));
+  if (field.kind === 'list')
+    return Array.from({ length: field.required ? Math.min(field.limits.minItems ?? 0, MOST_ITEMS) : 0 }, () => blank(field.item));
   if (field.kind !== 'group') return undefined;
   // A group that need not be there would be there with the defaults in it.
   return Object.fromEntries(field.fields.filter((one) => one.required || one.kind !== 'group').map((one) => [one.name, blank(one)]));
@@ -165,8 +180,10 @@ function beyondLimits(value: unknown, limits: Limits): string | undefined {
     if (limits.maxLength !== undefined && length > limits.maxLength) return `At most ${limits.maxLength} characters.`;
   }
   if (Array.isArray(value)) {
-    if (limits.minItems !== undefined && value.length < limits.minItems) return `At least ${limits.minItems} ${limits.minItems === 1 ? 'item' : 'items'}.`;
-    if (limits.maxItems !== undefined && value.length > limits.maxItems) return `At most ${limits.maxItems} ${limits.maxItems === 1 ? 'item' : 'items'}.`;
+    if (limits.minItems !== undefined && value.length < limits.minItems)
+      return `At least ${limits.minItems} ${limits.minItems === 1 ? 'item' : 'items'}.`;
+    if (limits.maxItems !== undefined && value.length > limits.maxItems)
+      return `At most ${limits.maxItems} ${limits.maxItems === 1 ? 'item' : 'items'}.`;
   }
   return undefined;
 }
@@ -217,7 +234,8 @@ export function typedFrom(field: Field, value: unknown): Typed | null {
 
 function typedOf(field: Field, value: unknown): Typed {
   if (value === undefined) return undefined;
-  if (field.kind === 'group') return isObject(value) ? Object.fromEntries(field.fields.map((one) => [one.name, typedOf(one, value[one.name])])) : undefined;
+  if (field.kind === 'group')
+    return isObject(value) ? Object.fromEntries(field.fields.map((one) => [one.name, typedOf(one, value[one.name])])) : undefined;
   if (field.kind === 'list') return Array.isArray(value) ? value.map((item) => typedOf(field.item, item)) : undefined;
   if (field.kind === 'choice') return String(field.choices.findIndex((choice) => JSON.stringify(choice) === JSON.stringify(value)));
   if (field.kind === 'json') return JSON.stringify(value, null, 2);

@@ -18,7 +18,14 @@ export type Attempted = { progress: readonly Progress[] } & (
   | { state: 'running' }
   | { state: 'stopped' }
   | { state: 'failed'; error: unknown }
-  | { state: 'done'; outcome: Outcome; user: string; tool: string; arguments: unknown; /** `null`: it is not in the ledger. */ record?: CallSummary | null }
+  | {
+      state: 'done';
+      outcome: Outcome;
+      user: string;
+      tool: string;
+      arguments: unknown /** `null`: it is not in the ledger. */;
+      record?: CallSummary | null;
+    }
 );
 
 interface Props {
@@ -92,8 +99,12 @@ function Done({ done, app, user, isOther, onAgain }: Props & { done: Extract<Att
         </Notice>
       )}
       {result.success && <Content content={result.content} />}
-      {result.mentraExtensions?.suppressVoiceResponse === true && <p className="muted">The app shows or speaks the answer itself; an assistant stays silent.</p>}
-      {(result.mentraExtensions?.suggestedFollowUps?.length ?? 0) > 0 && <p className="muted">It suggests: {result.mentraExtensions?.suggestedFollowUps?.slice(0, 10).join(', ')}</p>}
+      {result.mentraExtensions?.suppressVoiceResponse === true && (
+        <p className="muted">The app shows or speaks the answer itself; an assistant stays silent.</p>
+      )}
+      {(result.mentraExtensions?.suggestedFollowUps?.length ?? 0) > 0 && (
+        <p className="muted">It suggests: {result.mentraExtensions?.suggestedFollowUps?.slice(0, 10).join(', ')}</p>
+      )}
       <Wake app={app} outcome={outcome} record={record} />
       {record !== undefined && record !== null && (
         <>
@@ -148,7 +159,8 @@ function Wake({ app, outcome, record }: { app: App; outcome: Outcome; record: Ca
 
 function InstallFor({ app, user, isOther, onInstalled }: { app: App; user: string; isOther: boolean; onInstalled: () => void }) {
   const install = useMutation({
-    mutationFn: () => data(api.PUT('/api/installs/{package}', { params: { path: { package: app.packageName } }, headers: asUser(user, isOther) })),
+    mutationFn: () =>
+      data(api.PUT('/api/installs/{package}', { params: { path: { package: app.packageName } }, headers: asUser(user, isOther) })),
     onSuccess: async () => {
       await appsChanged();
       onInstalled();
@@ -157,7 +169,10 @@ function InstallFor({ app, user, isOther, onInstalled }: { app: App; user: strin
   });
   return (
     <>
-      <p>The tool is not among those that {user} can call. Perhaps the app is not installed for them, they turned the tool off, or their glasses lack something.</p>
+      <p>
+        The tool is not among those that {user} can call. Perhaps the app is not installed for them, they turned the tool off, or their
+        glasses lack something.
+      </p>
       <Button small disabled={install.isPending} onClick={() => install.mutate()}>
         Install {app.name || app.packageName} for {user} and run it again
       </Button>

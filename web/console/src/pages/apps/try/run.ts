@@ -6,7 +6,7 @@ import type { components } from '../../../api/schema';
 import { credentials, session } from '../../../api/session';
 
 export type CallSummary = components['schemas']['CallSummary'];
-export type RestResult = components['schemas']['RestResult'];
+type RestResult = components['schemas']['RestResult'];
 
 export interface Progress {
   progress?: number;

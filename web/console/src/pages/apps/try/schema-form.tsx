@@ -58,13 +58,29 @@ function Simple({ field, text, onChange }: { field: Field; text: string; onChang
   const none = { value: '', label: field.required ? 'Choose …' : 'Not given' };
   switch (field.kind) {
     case 'choice':
-      return <Select value={text} onChange={onChange} options={[none, ...field.choices.map((choice, place) => ({ value: String(place), label: typeof choice === 'string' ? choice : JSON.stringify(choice) }))]} />;
+      return (
+        <Select
+          value={text}
+          onChange={onChange}
+          options={[
+            none,
+            ...field.choices.map((choice, place) => ({
+              value: String(place),
+              label: typeof choice === 'string' ? choice : JSON.stringify(choice),
+            })),
+          ]}
+        />
+      );
     case 'boolean':
       return <Select value={text} onChange={onChange} options={[none, { value: 'true', label: 'Yes' }, { value: 'false', label: 'No' }]} />;
     case 'number':
       return <Input value={text} onChange={onChange} inputMode={field.whole ? 'numeric' : 'decimal'} autoComplete="off" />;
     case 'text':
-      return field.long ? <TextArea value={text} onChange={onChange} rows={4} /> : <Input type={field.input} value={text} onChange={onChange} autoComplete="off" />;
+      return field.long ? (
+        <TextArea value={text} onChange={onChange} rows={4} />
+      ) : (
+        <Input type={field.input} value={text} onChange={onChange} autoComplete="off" />
+      );
     default:
       return <TextArea code value={text} onChange={onChange} rows={4} placeholder="JSON" />;
   }
@@ -81,7 +97,9 @@ function ListField({ field, label, typed, path, wrong, onChange }: Props & { fie
   const move = (from: number, to: number) => {
     onChange(moved(items, from, to));
     requestAnimationFrame(() => {
-      const buttons = list.current?.querySelectorAll<HTMLElement>(`:scope > li:nth-child(${to + 1}) > .try-item-actions > button:not(:disabled)`);
+      const buttons = list.current?.querySelectorAll<HTMLElement>(
+        `:scope > li:nth-child(${to + 1}) > .try-item-actions > button:not(:disabled)`,
+      );
       buttons?.[to > from && (buttons.length ?? 0) > 2 ? 1 : 0]?.focus();
     });
   };
@@ -106,7 +124,11 @@ function ListField({ field, label, typed, path, wrong, onChange }: Props & { fie
               <IconButton label={`Move ${field.label} ${place + 1} up`} disabled={place === 0} onClick={() => move(place, place - 1)}>
                 <ArrowUp size={16} aria-hidden />
               </IconButton>
-              <IconButton label={`Move ${field.label} ${place + 1} down`} disabled={place === items.length - 1} onClick={() => move(place, place + 1)}>
+              <IconButton
+                label={`Move ${field.label} ${place + 1} down`}
+                disabled={place === items.length - 1}
+                onClick={() => move(place, place + 1)}
+              >
                 <ArrowDown size={16} aria-hidden />
               </IconButton>
               <IconButton label={`Remove ${field.label} ${place + 1}`} onClick={() => onChange(items.filter((_, at) => at !== place))}>

@@ -1,7 +1,7 @@
 /** The steps of one call as a bar, with their times beside it. */
 import { duration } from '../../../ui/time';
 
-export const STEPS = [
+const STEPS = [
   { id: 'find', name: 'Find the tool' },
   { id: 'validate', name: 'Check the arguments' },
   { id: 'authorize', name: 'Ask whether it is allowed' },
@@ -23,7 +23,9 @@ export function Steps({ steps, totalUs }: { steps: StepTimes; totalUs: number })
   return (
     <div className="try-steps">
       <div className="try-steps-bar" aria-hidden>
-        {STEPS.map(({ id }, place) => (steps[id] > 0 ? <span key={id} className={`hue-${place}`} style={{ flexGrow: Math.max(steps[id], totalUs / 400) }} /> : null))}
+        {STEPS.map(({ id }, place) =>
+          steps[id] > 0 ? <span key={id} className={`hue-${place}`} style={{ flexGrow: Math.max(steps[id], totalUs / 400) }} /> : null,
+        )}
       </div>
       <table className="try-steps-table">
         <caption className="hidden">Time of each step</caption>

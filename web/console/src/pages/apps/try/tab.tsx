@@ -41,7 +41,10 @@ export function TryTab({ app }: { app: App }) {
             <Select
               value={name}
               onChange={(next) => change({ tool: next })}
-              options={tools.map((one) => ({ value: String(one.name), label: isText(one.title) ? `${one.title} (${String(one.name)})` : String(one.name) }))}
+              options={tools.map((one) => ({
+                value: String(one.name),
+                label: isText(one.title) ? `${one.title} (${String(one.name)})` : String(one.name),
+              }))}
             />
           </Field>
           {me.operates ? (

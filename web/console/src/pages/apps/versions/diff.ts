@@ -88,7 +88,10 @@ function fieldsOf(entry: Json, key: string): Map<string, unknown> {
 function inWords(name: string, value: unknown): unknown {
   if (name === 'activationPhrases') {
     if (Array.isArray(value)) return value.join('\n');
-    if (isObject(value)) return Object.entries(value).flatMap(([tag, list]) => (Array.isArray(list) ? list : []).map((text) => `${tag}: ${String(text)}`)).join('\n');
+    if (isObject(value))
+      return Object.entries(value)
+        .flatMap(([tag, list]) => (Array.isArray(list) ? list : []).map((text) => `${tag}: ${String(text)}`))
+        .join('\n');
   }
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : value;
 }
@@ -108,7 +111,9 @@ export function diffLines(before: string, after: string): Line[] {
   while (start < old.length && start < now.length && old[start] === now[start]) start += 1;
   let end = 0;
   while (end < old.length - start && end < now.length - start && old[old.length - 1 - end] === now[now.length - 1 - end]) end += 1;
-  const line = (kind: Line['kind']) => (text: string): Line => ({ kind, text });
+  const line =
+    (kind: Line['kind']) =>
+    (text: string): Line => ({ kind, text });
   return [
     ...old.slice(0, start).map(line('same')),
     ...middle(old.slice(start, old.length - end), now.slice(start, now.length - end)),
@@ -125,7 +130,8 @@ function middle(old: string[], now: string[]): Line[] {
   const longest = new Uint32Array((old.length + 1) * width);
   const at = (i: number, j: number) => longest[i * width + j] ?? 0;
   for (let i = old.length - 1; i >= 0; i -= 1) {
-    for (let j = now.length - 1; j >= 0; j -= 1) longest[i * width + j] = old[i] === now[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+    for (let j = now.length - 1; j >= 0; j -= 1)
+      longest[i * width + j] = old[i] === now[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
   }
   const lines: Line[] = [];
   let [i, j] = [0, 0];

@@ -10,7 +10,10 @@ import { diffLines, diffSets, folded, type EntryChange, type FieldChange } from 
 export function Difference({ app, from, to }: { app: string; from: number; to: number }) {
   const before = useQuery(versionQuery(app, from));
   const after = useQuery(versionQuery(app, to));
-  const changes = useMemo(() => (before.data === undefined || after.data === undefined ? [] : diffSets(before.data, after.data)), [before.data, after.data]);
+  const changes = useMemo(
+    () => (before.data === undefined || after.data === undefined ? [] : diffSets(before.data, after.data)),
+    [before.data, after.data],
+  );
   const { shown, more } = useMore(changes, 40);
   const error = before.error ?? after.error;
   if (error !== null) return <ErrorBox error={error} onRetry={() => void Promise.all([before.refetch(), after.refetch()])} />;
@@ -62,8 +65,12 @@ function FieldDifference({ change }: { change: FieldChange }) {
     <div className="field-change">
       <h3>{change.field}</h3>
       <div className="sides">
-        {change.before !== undefined && <Side label={`${change.field} before`} lines={lines.filter(({ kind }) => kind !== 'after')} code={change.code} title="Before" />}
-        {change.after !== undefined && <Side label={`${change.field} after`} lines={lines.filter(({ kind }) => kind !== 'before')} code={change.code} title="After" />}
+        {change.before !== undefined && (
+          <Side label={`${change.field} before`} lines={lines.filter(({ kind }) => kind !== 'after')} code={change.code} title="Before" />
+        )}
+        {change.after !== undefined && (
+          <Side label={`${change.field} after`} lines={lines.filter(({ kind }) => kind !== 'before')} code={change.code} title="After" />
+        )}
       </div>
     </div>
   );

@@ -40,7 +40,10 @@ function Compare({ app, versions }: { app: App; versions: readonly Version[] }) 
   const named = (text: string | undefined) => versions.find(({ version }) => String(version) === text)?.version;
   const later = named(params.to) ?? newest;
   const earlier = named(params.from) ?? versions.find(({ version }) => version < later)?.version ?? later;
-  const options = versions.map(({ version, current }) => ({ value: String(version), label: `Version ${version}${current ? ', in use' : ''}` }));
+  const options = versions.map(({ version, current }) => ({
+    value: String(version),
+    label: `Version ${version}${current ? ', in use' : ''}`,
+  }));
   return (
     <Card title="What changed">
       <div className="grid-2">
@@ -51,7 +54,11 @@ function Compare({ app, versions }: { app: App; versions: readonly Version[] }) 
           <Select value={String(later)} onChange={(to) => change({ to })} options={options} />
         </Field>
       </div>
-      {earlier === later ? <p className="muted">{versions.length === 1 ? 'There is only one version so far.' : 'Choose two different versions.'}</p> : <Difference app={app.packageName} from={earlier} to={later} />}
+      {earlier === later ? (
+        <p className="muted">{versions.length === 1 ? 'There is only one version so far.' : 'Choose two different versions.'}</p>
+      ) : (
+        <Difference app={app.packageName} from={earlier} to={later} />
+      )}
     </Card>
   );
 }
@@ -108,8 +115,17 @@ function History({ app, versions }: { app: App; versions: readonly Version[] }) 
       </div>
       {more}
       {asked !== undefined && (
-        <Confirm title={`Use version ${asked.version}?`} action={`Use version ${asked.version}`} busy={use.isPending} onConfirm={() => use.mutate(asked.version)} onClose={() => setAsked(undefined)}>
-          <p>Every user of the app gets its {counted(asked.toolCount, 'tool')} at once, with the prompts and resources of that version. No version is lost.</p>
+        <Confirm
+          title={`Use version ${asked.version}?`}
+          action={`Use version ${asked.version}`}
+          busy={use.isPending}
+          onConfirm={() => use.mutate(asked.version)}
+          onClose={() => setAsked(undefined)}
+        >
+          <p>
+            Every user of the app gets its {counted(asked.toolCount, 'tool')} at once, with the prompts and resources of that version. No
+            version is lost.
+          </p>
         </Confirm>
       )}
     </Card>
